@@ -1,0 +1,244 @@
+"""LangGraph's durable store as seen without running anything: frontier, greatest id, damage.
+
+The engine is not imported; only its serializer is, because checkpoints and writes are msgpack with extension types.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from fuzzresume.contract.observation import Frontier
+from fuzzresume.contract.workload import Mark
+from fuzzresume.harness.env import Store, Unsupported
+
+THREAD = "run"
+"""The thread id of the one run in a store."""
+
+MEMORY_KEY = "saver"
+"""Where `Store.memory` keeps the containers of an in-memory saver, as `MemoryContents`."""
+
+_SERDE = JsonPlusSerializer()
+
+_INPUT, _END, _PREVIOUS, _RETURN = "__start__", "__end__", "__previous__", "__return__"
+"""LangGraph's channels: a run's input, a functional run's result and saved value, one functional task's result."""
+
+
+class MemoryContents(NamedTuple):
+    """What an `InMemorySaver` holds; the saver itself dies with its life."""
+
+    storage: Any
+    writes: Any
+    blobs: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One checkpoint: the state's channels, their versions, and the (channel, value) writes pending on it, in store order."""
+
+    parent: str | None
+    values: Mapping[str, Any]
+    versions: Mapping[str, Any]
+    writes: tuple[tuple[str, Any], ...]
+
+
+class Reader(Protocol):
+    """A store opened for reading."""
+
+    def newest(self) -> str | None:
+        """The greatest checkpoint id, which is what LangGraph calls the latest."""
+        ...
+
+    def greatest(self) -> str | None:
+        """The greatest id anywhere, also of a checkpoint of which only writes were stored."""
+        ...
+
+    def record(self, checkpoint: str) -> Record | None:
+        """The checkpoint of that id, if it is stored. Raises whatever the serializer raises on damaged bytes."""
+        ...
+
+    def has_child(self, checkpoint: str) -> bool:
+        """Whether a stored checkpoint continues from that one."""
+        ...
+
+
+class SqliteReader:
+    """Reads a `SqliteSaver`'s tables through any connection. A store without tables is one that nothing was put into."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._exists = bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'writes'").fetchall())
+
+    def newest(self) -> str | None:
+        """See `Reader`."""
+        return self._one("SELECT max(checkpoint_id) FROM checkpoints")
+
+    def greatest(self) -> str | None:
+        """See `Reader`."""
+        return max(self.newest() or "", self._one("SELECT max(checkpoint_id) FROM writes") or "") or None
+
+    def record(self, checkpoint: str) -> Record | None:
+        """See `Reader`."""
+        row = self._row("SELECT parent_checkpoint_id, type, checkpoint FROM checkpoints WHERE checkpoint_id = ?", checkpoint)
+        if row is None:
+            return None
+        # A rowid grows with every insert, so it is the order in which the writes became durable.
+        query = "SELECT channel, type, value FROM writes WHERE checkpoint_id = ? ORDER BY rowid"
+        writes = tuple((c, _SERDE.loads_typed((t, v))) for c, t, v in self._connection.execute(query, (checkpoint,)))
+        content = _SERDE.loads_typed((row[1], row[2]))
+        return Record(row[0], content["channel_values"], content["channel_versions"], writes)
+
+    def has_child(self, checkpoint: str) -> bool:
+        """See `Reader`."""
+        return self._row("SELECT 1 FROM checkpoints WHERE parent_checkpoint_id = ? LIMIT 1", checkpoint) is not None
+
+    def _one(self, query: str) -> str | None:
+        row = self._row(query)
+        return None if row is None else row[0]
+
+    def _row(self, query: str, *values: str) -> tuple[Any, ...] | None:
+        return self._connection.execute(query, values).fetchone() if self._exists else None
+
+
+class MemoryReader:
+    """Reads the containers of an `InMemorySaver` without adding keys to them."""
+
+    def __init__(self, contents: MemoryContents | None) -> None:
+        self._checkpoints = contents.storage.get(THREAD, {}).get("", {}) if contents else {}
+        self._contents = contents or MemoryContents({}, {}, {})
+
+    def newest(self) -> str | None:
+        """See `Reader`."""
+        return max(self._checkpoints, default=None)
+
+    def greatest(self) -> str | None:
+        """See `Reader`."""
+        return max([*self._checkpoints, *(checkpoint for _, _, checkpoint in self._contents.writes)], default=None)
+
+    def record(self, checkpoint: str) -> Record | None:
+        """See `Reader`."""
+        if checkpoint not in self._checkpoints:
+            return None
+        content, _, parent = self._checkpoints[checkpoint]
+        versions = _SERDE.loads_typed(content)["channel_versions"]
+        blobs = {c: self._contents.blobs.get((THREAD, "", c, v), ("empty", b"")) for c, v in versions.items()}
+        values = {channel: _SERDE.loads_typed(blob) for channel, blob in blobs.items() if blob[0] != "empty"}
+        pending = self._contents.writes.get((THREAD, "", checkpoint), {}).values()
+        return Record(parent, values, versions, tuple((channel, _SERDE.loads_typed(v)) for _, channel, v, _ in pending))
+
+    def has_child(self, checkpoint: str) -> bool:
+        """See `Reader`."""
+        return any(parent == checkpoint for _, _, parent in self._checkpoints.values())
+
+
+def database(store: Store) -> Path:
+    """The file of a run's `SqliteSaver`."""
+    return store.folder / "store.sqlite"
+
+
+@contextlib.contextmanager
+def reading(store: Store) -> Iterator[Reader]:
+    """Open the dead store. Raises sqlite3.DatabaseError when the file is no database."""
+    if store.options["saver"] == "memory" or not database(store).exists():
+        yield MemoryReader(store.memory.get(MEMORY_KEY))
+        return
+    with contextlib.closing(sqlite3.connect(database(store), timeout=30)) as connection:
+        yield SqliteReader(connection)
+
+
+def frontier(store: Store, branch: str | None) -> Frontier:
+    """The tasks that the store records as completed at checkpoint `branch` (None: the newest), in the present epoch.
+
+    Unreadable is unknown: any error while reading gives `done=None` and says why.
+    """
+    head: str | None = None
+    try:
+        with reading(store) as reader:
+            head = reader.newest()
+            at = branch or head
+            return Frontier(() if at is None else _completed(reader, at, store.options["api"]), head=head)
+    except Exception as error:
+        return Frontier(None, f"{type(error).__name__}: {error}", head)
+
+
+def _completed(reader: Reader, checkpoint: str, api: str) -> tuple[int, ...]:
+    record = reader.record(checkpoint)
+    if record is None:
+        raise LookupError(f"checkpoint {checkpoint} is not stored")
+    # Writes are folded into the checkpoint that follows; once there is one, they say nothing about this position.
+    pending = () if reader.has_child(checkpoint) else record.writes
+    if api == "graph":
+        earlier = _before_epoch(reader, record, "marks")
+        whole = list(record.values.get("marks", ()))
+        single = [mark for channel, value in pending if channel == "marks" for mark in value]
+    else:
+        earlier = _before_epoch(reader, record, _PREVIOUS)
+        single = [mark for channel, value in pending if channel == _RETURN for mark in value["marks"]]
+        # A run in flight still holds its input; what its checkpoint holds as a result is the previous epoch's.
+        ends = [value for channel, value in pending if channel == _END]
+        whole = list(record.values.get(_END, ())) if _INPUT not in record.values else [m for end in ends for m in end]
+    return tuple(dict.fromkeys(Mark.parse(mark).task for mark in whole[earlier:] + single))
+
+
+def _before_epoch(reader: Reader, record: Record, accumulator: str) -> int:
+    """How many marks earlier epochs left in the accumulated state.
+
+    Every input gives the input channel a new version, which all checkpoints of the epoch share, whatever the durability
+    (except the input's own, which has accumulated nothing yet): the first ancestor with another version is the base.
+    """
+    version, parent = record.versions.get(_INPUT), record.parent
+    while parent is not None and (ancestor := reader.record(parent)) is not None:
+        if ancestor.versions.get(_INPUT) != version:
+            return len(ancestor.values.get(accumulator) or ())
+        parent = ancestor.parent
+    return 0
+
+
+def tamper_kinds(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The kinds of damage that make sense: none without a file, none of a declared field where nothing is declared."""
+    if options["saver"] != "sqlite":
+        return ()
+    return ("truncated", "empty", *(("dropped-field", "wrong-type") if options["api"] == "graph" else ()))
+
+
+def tamper(store: Store, kind: str) -> None:
+    """Damage the store: `empty` leaves a file of no bytes, the other kinds rewrite the newest checkpoint's bytes.
+
+    `truncated` keeps their first half; `dropped-field` removes the declared field `note`; `wrong-type` makes it a number.
+    Raises Unsupported for any other kind, and when there is no checkpoint to damage.
+    """
+    if kind not in tamper_kinds(store.options):
+        raise Unsupported(f"the adapter cannot damage this store by {kind!r}")
+    path = database(store)
+    if kind == "empty":
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        path.write_bytes(b"")
+        return
+    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
+        newest = SqliteReader(connection).newest()
+        if newest is None:
+            raise Unsupported("nothing is stored yet")
+        query = "SELECT type, checkpoint FROM checkpoints WHERE checkpoint_id = ?"
+        type_, content = connection.execute(query, (newest,)).fetchone()
+        type_, content = _damaged(type_, content, kind)
+        update = "UPDATE checkpoints SET type = ?, checkpoint = ? WHERE checkpoint_id = ?"
+        connection.execute(update, (type_, content, newest))
+        connection.commit()
+
+
+def _damaged(type_: str, content: bytes, kind: str) -> tuple[str, bytes]:
+    if kind == "truncated":
+        return type_, content[: len(content) // 2]
+    checkpoint = _SERDE.loads_typed((type_, content))
+    if kind == "dropped-field":
+        del checkpoint["channel_values"]["note"]
+    else:
+        checkpoint["channel_values"]["note"] = 17
+    return _SERDE.dumps_typed(checkpoint)

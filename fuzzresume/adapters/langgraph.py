@@ -1,0 +1,99 @@
+"""LangGraph: `StateGraph` and the functional API over `SqliteSaver` or `InMemorySaver`.
+
+Wire calls, with `C` the thread's config: start and restart `invoke(input, C)`; resume `invoke(Command(resume=v), C)`, with
+the question's address `Command(resume={interrupt id: v})`; fork the same with the checkpoint id in the config; recover
+`invoke(None, C)`; inspect `get_state`, `get_state_history` and the saver's list. A branch is a checkpoint id in the config.
+
+This module and `_langgraph_store` read stores without the engine; the engine is imported when a life is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fuzzresume.adapters import _langgraph_store
+from fuzzresume.contract.observation import Frontier
+from fuzzresume.harness.adapter import Capabilities, Documented
+from fuzzresume.harness.env import Env, Store
+
+if TYPE_CHECKING:
+    from fuzzresume.adapters._langgraph_life import LangGraphLife
+
+_DURABILITY = "docstring of langgraph.types.Durability; docs.langchain.com/oss/python/langgraph/durable-execution"
+
+_LATE = {
+    "async": Documented(
+        "LateRecord",
+        "changes are written while the next step already runs, so a crash can lose the records of steps that ran",
+        _DURABILITY,
+        "langgraph 1.2",
+    ),
+    "exit": Documented(
+        "LateRecord",
+        "changes are written only when a call ends (completed, interrupted or failed), so a crash loses the whole call",
+        _DURABILITY,
+        "langgraph 1.2",
+    ),
+}
+
+
+class LangGraphAdapter:
+    """The target; see the module's docstring for the calls.
+
+    Options: `api`; `saver`; `durability` is LangGraph's own; `executor` is who runs what LangGraph submits: `inline` at
+    once in the calling thread, `queue` tasks at once but records only when somebody waits for them (a slow disk, first in
+    first out), `threads` the stock pool; `schema` is how the graph's state is declared (the functional API declares none).
+    """
+
+    name = "langgraph"
+    packages: tuple[str, ...] = ("langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite")
+    options: Mapping[str, tuple[str, ...]] = {
+        "api": ("graph", "functional"),
+        "saver": ("sqlite", "memory"),
+        "durability": ("sync", "async", "exit"),
+        "executor": ("inline", "queue", "threads"),
+        "schema": ("typeddict", "pydantic"),
+    }
+
+    def capabilities(self, options: Mapping[str, str]) -> Capabilities:
+        """What can be expressed under `options`.
+
+        A resume by `latest` names no question: the value goes to whatever is pending. `durability=sync` promises that
+        changes are written before the next step starts, which is a record per task; the other two are documented as later.
+        """
+        late = _LATE.get(options["durability"])
+        return Capabilities(
+            fork="checkpoint_id in the config",
+            addressed=True,
+            trunk=True,
+            names_question=False,
+            durable=options["saver"] == "sqlite",
+            schema=options["api"] == "graph",
+            retry=True,
+            tamper=_langgraph_store.tamper_kinds(options),
+            deterministic=options["executor"] != "threads",
+            records=late is None,
+            documented=() if late is None else (late,),
+        )
+
+    def valid(self, options: Mapping[str, str]) -> bool:
+        """The functional API declares no state schema, so the kind of schema is no axis of it."""
+        return options["api"] == "graph" or options["schema"] == self.options["schema"][0]
+
+    def life(self, env: Env) -> LangGraphLife:
+        """Build the program and its saver afresh. Raises what the store's driver raises when it cannot be opened."""
+        from fuzzresume.adapters._langgraph_life import LangGraphLife
+
+        return LangGraphLife(env)
+
+    def frontier(self, store: Store, branch: str | None) -> Frontier:
+        """Read the dead store; `branch` is a checkpoint id."""
+        return _langgraph_store.frontier(store, branch)
+
+    def tamper(self, store: Store, kind: str) -> None:
+        """Damage the newest checkpoint or the file. Raises Unsupported for a kind not in the capabilities."""
+        _langgraph_store.tamper(store, kind)
+
+
+ADAPTER = LangGraphAdapter()

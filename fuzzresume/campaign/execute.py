@@ -1,0 +1,99 @@
+"""Executing a fixed list of commands, in process or for real: what replay, minimiser and confirmation share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.life import Faults
+from fuzzresume.contract.menu import Scope, label, menu
+from fuzzresume.contract.monitor import Violation
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.env import Unsupported
+from fuzzresume.harness.forked import Zygotes
+from fuzzresume.harness.run import Run, profile_of, scope_of
+from fuzzresume.harness.sessions import Mode, open_session
+from fuzzresume.harness.target import Target
+
+UNBOUNDED = 99
+"""Crashes and specials that a fixed trace may hold: its length bounds it, not a budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What came of a list of commands: the violation if there was one, the number sent, and why it stopped early."""
+
+    violation: Violation | None
+    sent: int
+    stopped: str = ""
+
+
+class Executor:
+    """Runs traces of one workload, each in a private folder that is removed afterwards. Counts executions."""
+
+    def __init__(self, reference: Reference, folder: Path, zygotes: Zygotes | None = None) -> None:
+        self.reference = reference
+        self.folder = folder
+        self.zygotes = zygotes
+        self.executions = 0
+
+    @property
+    def workload(self) -> Workload:
+        """The workload of every trace."""
+        return self.reference.workload
+
+    def search_mode(self, target: Target) -> Mode:
+        """The cheapest faithful way to die: in process, else images, else real."""
+        can = target.capabilities
+        if can.in_process:
+            return "in-process"
+        return "images" if can.images and can.durable else "forked"
+
+    def open(
+        self, target: Target, mode: Mode | None = None, scope: Scope | None = None, profile: Faults | None = None
+    ) -> Run:
+        """A new run. Close its session and remove its folder with `close`. Raises Unsupported for a mode it cannot have."""
+        self.executions += 1
+        folder = self.folder / f"run-{self.executions}"
+        session = open_session(target, self.workload, folder, mode or self.search_mode(target), zygotes=self.zygotes)
+        can = target.capabilities
+        return Run(
+            session,
+            self.reference,
+            scope or scope_of(can, crashes=UNBOUNDED, specials=UNBOUNDED),
+            profile_of(can) if profile is None else profile,
+        )
+
+    def close(self, run: Run) -> None:
+        """End a run and remove what it wrote."""
+        run.session.close()
+        shutil.rmtree(run.session.folder, ignore_errors=True)
+
+    def execute(
+        self,
+        target: Target,
+        commands: Sequence[Command],
+        mode: Mode | None = None,
+        *,
+        profile: Faults | None = None,
+        steered: bool = False,
+    ) -> Executed:
+        """Send `commands` until one violates. `steered`: stop at a command that no generator would have sent there."""
+        run = self.open(target, mode, profile=profile)
+        try:
+            for index, command in enumerate(commands):
+                if run.over:
+                    return Executed(run.violation, index, "" if run.violation else "the run was over")
+                if steered and label(command) not in menu(self.workload, run.state, run.spent, run.scope):
+                    return Executed(None, index, f"command {index + 1} makes no sense here")
+                try:
+                    run.send(command)
+                except Unsupported as reason:
+                    return Executed(None, index, f"command {index + 1} cannot be expressed: {reason}")
+            return Executed(run.violation, len(commands), "a command hung" if run.hung else "")
+        finally:
+            self.close(run)

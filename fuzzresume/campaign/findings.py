@@ -1,0 +1,147 @@
+"""Findings: what a violation is called, and when two violations are the same finding (docs/DESIGN.md, *Findings*)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.explain import Explanation, explain, intersect
+from fuzzresume.contract.faults import FAULTS
+from fuzzresume.contract.life import Faults
+from fuzzresume.contract.menu import label
+from fuzzresume.contract.monitor import Violation
+from fuzzresume.contract.properties import Anomaly, attribute
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.trace import Found, Trace
+from fuzzresume.contract.words import say_commands, say_violation
+from fuzzresume.harness.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A violating trace, named: its property and class, and every smallest set of switches that explains it."""
+
+    anomaly: Anomaly
+    explanation: Explanation
+    violation: Violation
+
+    def same_as(self, other: Diagnosis) -> bool:
+        """Whether two violations can be one defect: they share an explanation, or look alike where none has one."""
+        if self.explanation or other.explanation:
+            shared = intersect([self.explanation, other.explanation])
+            return bool(shared) and (self.anomaly.property == other.anomaly.property or len(shared[0]) == 1)
+        return self.anomaly == other.anomaly
+
+
+def diagnose(reference: Reference, violation: Violation, profile: Faults) -> Diagnosis:
+    """Explain a violation and give it its property."""
+    explanation = explain(reference, violation.exchanges, profile)
+    return Diagnosis(attribute(reference.workload, violation, explanation), explanation, violation)
+
+
+@dataclass
+class Finding:
+    """One defect of one target: its minimal trace, and every violation of the campaign that it accounts for.
+
+    `confirmed` is such as `3/3` (replays in real processes that reproduced it) or the words that say why there were none;
+    `verdict` is `violated`, or `documented` where the framework states the weaker rule.
+    """
+
+    target: Target
+    options: dict[str, str]
+    commands: tuple[Command, ...]
+    diagnosis: Diagnosis
+    explained_by: Explanation
+    reference: Reference
+    confirmed: str = "not run"
+    verdict: str = "violated"
+    seen: int = 1
+    flaky: str = ""
+    trace: Path | None = None
+    others: list[Diagnosis] = field(default_factory=list)
+
+    @property
+    def property_name(self) -> str:
+        """The property violated, by the group's explanation where that names one."""
+        named = {FAULTS[names[0]].properties[0] for names in self.explained_by}
+        return next(iter(named)) if len(named) == 1 else self.diagnosis.anomaly.property
+
+    @property
+    def id(self) -> str:
+        """Stable name: adapter, property, explaining switches and the skeleton of the minimal trace, not the input."""
+        skeleton = [label(c)._replace(crash="crash" if c.crash else None).text for c in self.commands]
+        key = repr((self.target.adapter.name, self.property_name, self.explained_by, skeleton))
+        return f"{self.property_name}-{hashlib.sha256(key.encode()).hexdigest()[:6]}"
+
+    @property
+    def title(self) -> str:
+        """One line: what goes wrong."""
+        cls = self.diagnosis.anomaly.cls
+        if len(self.explained_by) == 1:
+            return f"{cls}: {' and '.join(FAULTS[name].mechanism for name in self.explained_by[0])}"
+        return cls if self.explained_by else f"{cls} (unexplained: no known mechanism fits)"
+
+    @property
+    def words(self) -> list[str]:
+        """The minimal trace in words."""
+        return say_commands(self.reference.workload, self.commands)
+
+    @property
+    def expected_observed(self) -> tuple[str, str]:
+        """What the contract admits at the last command, and what was seen."""
+        return say_violation(self.diagnosis.violation)
+
+    def covers(self, diagnosis: Diagnosis) -> bool:
+        """Whether a violation belongs to this finding."""
+        mine = Diagnosis(
+            self.diagnosis.anomaly._replace(property=self.property_name), self.explained_by, self.diagnosis.violation
+        )
+        return mine.same_as(diagnosis)
+
+    def join(self, diagnosis: Diagnosis) -> None:
+        """Count a further violation: the group is explained by what explains every one of its traces."""
+        self.seen += 1
+        self.explained_by = intersect([self.explained_by, diagnosis.explanation]) if self.explained_by else ()
+
+    def to_trace(self) -> Trace:
+        """The trace file's content."""
+        expected, observed = self.expected_observed
+        found = Found(
+            self.id,
+            self.property_name,
+            self.diagnosis.anomaly.cls,
+            expected,
+            observed,
+            [list(names) for names in self.explained_by],
+            self.verdict,
+        )
+        return Trace(
+            self.target.adapter.name,
+            dict(self.options),
+            self.reference.workload,
+            self.commands,
+            dict(self.target.packages),
+            tuple(self.words),
+            found,
+        )
+
+
+def renumber(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """The same commands with deliveries numbered from 1, as a trace that was never longer would have them."""
+    numbers: dict[object, int] = {}
+    result = []
+    for command in commands:
+        token = command.token
+        if token is not None:
+            number = numbers.setdefault(token, len(numbers) + 1)
+            token = token._replace(delivery=number)
+        result.append(Command(command.op, token, command.at, command.branch, command.crash, command.poison, command.kind))
+    return tuple(result)
+
+
+def options_text(options: Mapping[str, str]) -> str:
+    """Options as one stable line."""
+    return " ".join(f"{key}={value}" for key, value in sorted(options.items()))

@@ -1,0 +1,114 @@
+"""The minimiser: a trace from which no command can be taken away (docs/DESIGN.md, *Searching*).
+
+Works on the list of commands, not on the bytes that drew them: cut after the failing command, take away single commands and
+pairs until nothing more goes, then simplify what is left. A candidate counts only if it shows the same finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.findings import Diagnosis, diagnose, renumber
+from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.faults import NONE
+from fuzzresume.contract.life import Faults
+from fuzzresume.harness.run import profile_of
+from fuzzresume.harness.target import BadOption, Target
+
+BUDGET = 200
+"""Executions that one minimisation may take; what it has by then is what it returns."""
+
+
+class Minimiser:
+    """Shrinks one failing trace. `diagnosis` and `target` follow the shortest candidate found so far.
+
+    `documented`: the deviation is one that the target's documentation states, so candidates are judged without its profile.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        target: Target,
+        commands: Sequence[Command],
+        diagnosis: Diagnosis,
+        *,
+        documented: bool = False,
+    ) -> None:
+        self._executor = executor
+        self._documented = documented
+        self.target = target
+        self.commands = renumber(commands[: diagnosis.violation.index + 1])
+        self.diagnosis = diagnosis
+        self._left = BUDGET
+        self._refuted: set[tuple[tuple[Command, ...], str]] = set()
+
+    def run(self, pinned: frozenset[str] = frozenset()) -> tuple[Command, ...]:
+        """The 1-minimal commands. Options in `pinned` keep their values."""
+        self._shorten()
+        if self._simplify(pinned):
+            self._shorten()
+        return self.commands
+
+    def _shorten(self) -> None:
+        while any(self._try(candidate) for candidate in self._deletions()):
+            pass
+
+    def _deletions(self) -> Iterator[tuple[Command, ...]]:
+        n = len(self.commands)
+        singles = [(i,) for i in reversed(range(n - 1))]
+        pairs = list(combinations(range(n - 1), 2)) if n > 2 else []
+        for gone in [*singles, *pairs]:
+            yield tuple(c for i, c in enumerate(self.commands) if i not in gone)
+
+    def _simplify(self, pinned: frozenset[str]) -> bool:
+        changed = False
+        for option, values in self.target.adapter.options.items():
+            if option not in pinned and self.target.options[option] != values[0]:
+                try:
+                    simpler = Target(self.target.adapter, {**self.target.options, option: values[0]})
+                except BadOption:
+                    continue
+                changed |= self._try(self.commands, simpler)
+        for i in range(len(self.commands)):
+            for plainer in _plainer(self.commands[i]):
+                if self._try((*self.commands[:i], plainer, *self.commands[i + 1 :])):
+                    changed = True
+                    break
+        return changed
+
+    def _try(self, commands: tuple[Command, ...], target: Target | None = None) -> bool:
+        """Whether the candidate shows the same finding; if so it becomes the present trace."""
+        target = target or self.target
+        candidate = renumber(commands)
+        key = (candidate, repr(sorted(target.options.items())))
+        if self._left <= 0 or not candidate or key in self._refuted:
+            return False
+        self._left -= 1
+        profile: Faults = NONE if self._documented else profile_of(target.capabilities)
+        done = self._executor.execute(target, candidate, profile=profile, steered=True)
+        if done.violation is not None:
+            found = diagnose(self._executor.reference, done.violation, profile)
+            if found.same_as(self.diagnosis):
+                self.commands = candidate[: done.violation.index + 1]
+                self.target, self.diagnosis = target, found
+                return True
+        self._refuted.add(key)
+        return False
+
+
+def _plainer(command: Command) -> Iterator[Command]:
+    """Simpler versions of one command, the simplest first."""
+    if command.crash is not None:
+        yield replace(command, crash=None)
+    if command.poison is not None:
+        yield replace(command, poison=None)
+    if command.op == "recover2":
+        yield replace(command, op="recover")
+    if command.at == "question":
+        yield replace(command, at="latest")
+    if command.crash is not None and not command.crash.hook.startswith("effect."):
+        for hook in ("effect.after:1", "effect.before:2", "effect.after:2", "effect.before:3", "effect.after:3"):
+            yield replace(command, crash=CrashPoint(hook, 1, command.crash.by))

@@ -1,0 +1,57 @@
+"""Crash points are found, not guessed: remembered from what earlier commands passed (docs/DESIGN.md).
+
+A point is worth trying once per command, state and option set; then the points that led to different states are kept.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.menu import Abstract, Label
+from fuzzresume.harness.session import crash_points
+
+Place = tuple[str, Abstract, Label]
+
+
+def _plain(item: Label) -> Label:
+    return item._replace(crash=None, poison=None)
+
+
+@dataclass
+class CrashPoints:
+    """The crash points known for each (option set, abstract state, command), and what came of those tried."""
+
+    _known: dict[Place, list[CrashPoint]] = field(default_factory=dict)
+    _by_command: dict[tuple[str, str], list[CrashPoint]] = field(default_factory=dict)
+    _tried: dict[Place, dict[CrashPoint, Abstract]] = field(default_factory=dict)
+
+    def passed(self, options: str, state: Abstract, item: Label, hooks: tuple[str, ...]) -> None:
+        """Remember the hooks that a command passed in a state without dying."""
+        if item.crash is None and hooks:
+            points = crash_points(hooks)
+            self._known.setdefault((options, state, _plain(item)), points)
+            self._by_command.setdefault((options, item.op), points)
+
+    def came_to(self, options: str, state: Abstract, item: Label, point: CrashPoint, after: Abstract) -> None:
+        """Remember the state that a death at `point` led to."""
+        self._tried.setdefault((options, state, item), {})[point] = after
+
+    def knows(self, options: str, state: Abstract, item: Label) -> bool:
+        """Whether points were seen for this very command in this very state."""
+        return (options, state, _plain(item)) in self._known
+
+    def choose(
+        self, options: str, state: Abstract, item: Label, rng: random.Random, wanted: Abstract | None = None
+    ) -> CrashPoint | None:
+        """A point to die at: one that is known to lead to `wanted`, else one not tried yet, else any; None: none known."""
+        points = self._known.get((options, state, _plain(item))) or self._by_command.get((options, item.op)) or []
+        points = [p for p in points if p.by == item.crash]
+        if not points:
+            return None
+        tried = self._tried.get((options, state, item), {})
+        known = [p for p, after in tried.items() if after == wanted]
+        if known:
+            return rng.choice(known)
+        return rng.choice([p for p in points if p not in tried] or points)

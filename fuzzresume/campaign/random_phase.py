@@ -1,0 +1,71 @@
+"""The random phase: Hypothesis generates, the campaign executes, counts and goes on past violations.
+
+Hypothesis only draws here (no shrinking, no database): a violation is recorded and minimised on the list of commands, which
+takes a tenth of the executions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis.errors import FlakyStrategyDefinition
+from hypothesis.stateful import get_state_machine_test
+
+from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.menu import Label
+from fuzzresume.contract.monitor import Violation
+from fuzzresume.harness.run import Run
+from fuzzresume.harness.target import Target
+from fuzzresume.machines.linear import LinearMachine
+
+if TYPE_CHECKING:
+    from fuzzresume.campaign.campaign import Campaign
+
+BATCH = 10
+"""Runs a batch: between batches the budget is looked at and a new seed drawn."""
+
+STEPS = 12
+"""Commands a run at most."""
+
+
+def random_phase(campaign: Campaign) -> None:
+    """One batch of random runs. A KeyboardInterrupt passes through, with the interrupted run counted."""
+
+    class Machine(LinearMachine):  # type: ignore[misc]  # mypy cannot follow the mapping of machines/
+        adapter = campaign.target.adapter.name
+        options = campaign.pinned
+        workload = campaign.executor.workload
+        mode = campaign.executor.search_mode(campaign.target)
+
+        def begin(self, target: Target) -> Run | None:
+            if campaign.spent:
+                return None
+            crashes = 2 if target.capabilities.deterministic else 0
+            return campaign.open(target, crashes=crashes, specials=2)
+
+        def send(self, run: Run, chosen: Label, crash: CrashPoint | None) -> None:
+            campaign.send(run, chosen, crash)
+
+        def report(self, violation: Violation) -> None:
+            """The campaign records it when the run is closed."""
+
+        def end(self, run: Run) -> None:
+            campaign.close(run)
+
+    test = get_state_machine_test(
+        Machine,
+        settings=settings(
+            max_examples=BATCH,
+            stateful_step_count=STEPS,
+            deadline=None,
+            database=None,
+            phases=(Phase.generate,),
+            verbosity=Verbosity.quiet,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    try:
+        seed(campaign.rng.getrandbits(64))(test)()
+    except FlakyStrategyDefinition:
+        campaign.troubles.append("random phase: the target is not deterministic, one batch was cut short")

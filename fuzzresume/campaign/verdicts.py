@@ -1,0 +1,122 @@
+"""From what was exercised and found to one verdict a property (docs/CONTRACT.md, *Verdicts*).
+
+`unexercised` is never shown as `holds`: each property says what must have happened for it to be judged, and the tally counts
+just that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fuzzresume.campaign.findings import Finding
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.monitor import Exchange
+from fuzzresume.contract.observation import Observation
+from fuzzresume.contract.properties import PROPERTIES, VerdictName
+from fuzzresume.contract.state import State
+from fuzzresume.harness.adapter import Capabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One property of one target, with the reason in words and the findings behind it."""
+
+    verdict: VerdictName
+    why: str
+    findings: tuple[str, ...] = ()
+
+
+@dataclass
+class Tally:
+    """How often each property was put to the test. `documented` counts runs that only a documented deviation explains."""
+
+    exercised: Counter[str] = field(default_factory=Counter)
+    in_doubt_refires: int = 0
+    documented: Counter[str] = field(default_factory=Counter)
+    restarts: Counter[str] = field(default_factory=Counter)
+
+    def command(self, before: State, command: Command, observation: Observation) -> None:
+        """Count what one judged command exercised."""
+        kind = observation.outcome.kind
+        branch = before.branch(command.branch)
+        if command.op == "fork" and kind in ("parked", "completed"):
+            self.exercised["FI"] += 1
+            if any(q == command.question for q in before.trunk.acked):
+                self.exercised["FD"] += 1
+        if command.poison is not None and any(m.task == command.poison for m in observation.effects):
+            self.exercised["CV"] += 1
+        if before.tampered is not None and before.tampered != "extra-field":
+            self.exercised["CV"] += 1
+        settled = command.op == "resume" and command.question in branch.acked
+        if command.op in ("redeliver", "stray") or settled:
+            self.exercised["CO"] += 1
+        if command.op == "recover2" and branch.status == "crashed" and branch.done and kind != "refused":
+            self.exercised["RD"] += 1
+        if command.op == "inspect" and branch.status != "new":
+            self.exercised["IN"] += 1
+        if command.op == "restart":
+            self.exercised["RS"] += 1
+            self.restarts[branch.status] += 1
+        if command.op in ("recover", "recover2", "retry") and branch.status == "crashed":
+            if branch.done and kind in ("parked", "completed"):
+                self.exercised["PC"] += 1
+            if branch.done and observation.effects:
+                self.exercised["EO"] += 1
+
+    def run(self, exchanges: Sequence[Exchange]) -> None:
+        """Count what a whole run exercised: a recovered run that completed, and effects of tasks in doubt that ran again."""
+        died = recovered = False
+        doubtful: set[int] = set()
+        for command, observation in exchanges:
+            fired = [m.task for m in observation.effects]
+            if command.op in ("recover", "retry", "recover2"):
+                self.in_doubt_refires += sum(t in doubtful for t in fired)
+                recovered = recovered or died
+            elif command.op in ("restart", "fork"):
+                doubtful.clear()
+            done = observation.after.done
+            if done is not None:
+                doubtful = (doubtful | set(fired)) - set(done)
+            died = died or observation.outcome.kind in ("crashed", "failed")
+            if recovered and observation.outcome.kind == "completed":
+                self.exercised["LV"] += 1
+                break
+
+
+def verdicts(tally: Tally, capabilities: Capabilities, findings: Sequence[Finding]) -> dict[str, Verdict]:
+    """The verdict of every property, in the registry's order."""
+    return {name: _verdict(name, tally, capabilities, findings) for name in PROPERTIES}
+
+
+def _verdict(name: str, tally: Tally, can: Capabilities, findings: Sequence[Finding]) -> Verdict:
+    mine = [f for f in findings if f.property_name == name]
+    broken = [f for f in mine if f.verdict == "violated"]
+    count = tally.exercised[name]
+    if broken:
+        why = "; ".join(dict.fromkeys(f.title for f in broken))
+        return Verdict("violated", f"{why}{_remark(name, tally)}", tuple(f.id for f in broken))
+    excused = [f for f in mine if f.verdict == "documented"]
+    if excused:
+        rules = "; ".join(f"{d.rule} ({d.where}, {d.version})" for d in can.documented)
+        return Verdict("documented", f"{rules}{_remark(name, tally)}", tuple(f.id for f in excused))
+    if name in ("FD", "FI") and can.fork is None:
+        return Verdict("inapplicable", "the API has no fork")
+    if name == "CV" and not can.schema and not can.tamper:
+        return Verdict("inapplicable", "no state schema is declared and the adapter cannot damage a store")
+    if not count:
+        return Verdict("unexercised", f"needs {PROPERTIES[name].exercise}")
+    words = f"exercised {count} times: {PROPERTIES[name].exercise}"
+    if name == "FI":
+        words = f"{count} forks were served, said on the wire by {can.fork}"
+    return Verdict("holds", words + _remark(name, tally))
+
+
+def _remark(name: str, tally: Tally) -> str:
+    if name == "EO":
+        return (
+            f". Judged on recover, which sends nothing new; {tally.in_doubt_refires} in-doubt refires (EO-b, inherent)."
+            f" A restart sends the input again and is judged as RS ({sum(tally.restarts.values())} sent)"
+        )
+    return ""

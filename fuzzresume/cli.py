@@ -1,0 +1,194 @@
+"""The command line. Parses, calls, prints; every other thing is done elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fuzzresume.campaign.campaign import Budget, Campaign
+from fuzzresume.campaign.confirm import Confirmer
+from fuzzresume.campaign.events import TargetReport
+from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.replay import replay_trace
+from fuzzresume.campaign.store import TraceFolder, require_writable
+from fuzzresume.contract.properties import PROPERTIES
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.trace import Trace, TraceError, load
+from fuzzresume.contract.words import say_commands
+from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.forked import Zygotes
+from fuzzresume.harness.target import TargetError, available, parse_target
+from fuzzresume.report.campaign_json import campaign_json
+from fuzzresume.report.exit_codes import Exit, exit_code
+from fuzzresume.report.terminal import Terminal
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Find the interleaving that makes an agent framework's resume lie.",
+    epilog="Exit codes: 0 nothing violated, 1 violated, 2 usage, 3 undetermined, 130 interrupted.",
+)
+
+
+def main() -> None:
+    """Entry point of the `fuzzresume` script."""
+    app()
+
+
+def fail(message: str) -> NoReturn:
+    """One line on stderr, exit code 2."""
+    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"fuzzresume: {message}")
+    raise typer.Exit(Exit.USAGE)
+
+
+def seconds_of(text: str) -> float:
+    """Read `90`, `60s`, `2m` or `1h`. Raises typer.BadParameter."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
+    if match is None or float(match[1]) <= 0:
+        raise typer.BadParameter(f"{text!r} is no duration; write 90, 60s, 2m or 1h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def options_of(pairs: list[str]) -> dict[str, str]:
+    """Read `key=value` pairs. Ends the program on anything else."""
+    options = {}
+    for pair in pairs:
+        key, sep, value = pair.partition("=")
+        if not sep or not key:
+            fail(f"-o {pair}: write -o key=value")
+        options[key] = value
+    return options
+
+
+@app.command()
+def fuzz(
+    targets: Annotated[
+        list[str], typer.Argument(metavar="TARGET...", help="An adapter, such as langgraph or langgraph@1.2.9.")
+    ],
+    max_time: Annotated[
+        str | None, typer.Option(help="Time for the whole campaign: 90, 60s, 2m, 1h. Default 60s without --max-runs.")
+    ] = None,
+    max_runs: Annotated[int | None, typer.Option(min=1, help="Runs per target, after which its campaign ends.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same versions: same findings.")] = 0,
+    option: Annotated[list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="Pin an option.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the campaign as JSON to this file.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the traces of findings.")] = Path(".fuzzresume"),
+) -> None:
+    """Fuzz the recovery plane of one or more targets and report a verdict for each property."""
+    seconds = seconds_of(max_time) if max_time is not None else (60.0 if max_runs is None else None)
+    pinned = options_of(option or [])
+    try:
+        chosen = [parse_target(text, pinned) for text in targets]
+        for folder in (out, *([json.parent] if json is not None else [])):
+            require_writable(folder)
+    except (TargetError, OSError) as error:
+        fail(str(error))
+    budget = Budget(seconds / len(chosen) if seconds is not None else None, max_runs)
+    console = Console()
+    reports: list[TargetReport] = []
+    with workspace() as executor:
+        for target in chosen:
+            campaign = Campaign(
+                target,
+                pinned,
+                executor,
+                seed,
+                budget,
+                [Terminal(console)],
+                Confirmer(executor),
+                TraceFolder(out).save,
+            )
+            reports.append(campaign.run())
+            if reports[-1].interrupted:
+                break
+    code = exit_code(reports)
+    if json is not None:
+        try:
+            json.write_bytes(campaign_json(seed, reports, code))
+        except OSError as error:
+            fail(f"{json}: {error.strerror or error}")
+    raise typer.Exit(code)
+
+
+@app.command()
+def replay(
+    trace: Annotated[Path, typer.Argument(help="A trace file that a campaign wrote.")],
+) -> None:
+    """Replay a trace in real processes: reproduces (exit 1), no longer reproduces (0), cannot run (3)."""
+    loaded = _load(trace)
+    with workspace(loaded.workload) as executor:
+        result = replay_trace(executor, loaded)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console.print(f"{trace.name}: {result.words}")
+    raise typer.Exit({"reproduces": Exit.VIOLATED, "no longer reproduces": Exit.OK}.get(result.outcome, Exit.UNDETERMINED))
+
+
+@app.command()
+def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
+    """Print a trace in words."""
+    loaded = _load(trace)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    packages = ", ".join(f"{name} {version}" for name, version in loaded.packages.items())
+    console.print(f"{loaded.target} · {packages}\noptions " + " ".join(f"{k}={v}" for k, v in loaded.options.items()))
+    for i, line in enumerate(say_commands(loaded.workload, loaded.commands), 1):
+        console.print(f"{i}. {line}")
+    if (found := loaded.found) is not None:
+        console.print(f"{found.id} RR-{found.property} {found.cls}\nexpected  {found.expected}\nobserved  {found.observed}")
+        if found.explained_by:
+            console.print("explained by " + " or ".join("+".join(names) for names in found.explained_by))
+    raise typer.Exit(Exit.OK)
+
+
+@app.command()
+def targets() -> None:
+    """List the targets: installed or missing, the command that installs them, their options and capabilities."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("target", "version", "install", "options, the default first", "fork", "damage"):
+        table.add_column(heading, overflow="fold")
+    for row in available():
+        options = "\n".join(f"{key}={'|'.join(values)}" for key, values in row.options.items())
+        fork = damage = ""
+        if row.version is not None:
+            can = parse_target(row.name).capabilities
+            fork, damage = can.fork or "none", ", ".join(can.tamper) or "none"
+        state = row.version or "missing"
+        table.add_row(
+            row.name, Text(state, style="" if row.version else "magenta"), row.install, options or row.error, fork, damage
+        )
+    Console().print(table)
+
+
+@app.command()
+def explain(code: Annotated[str, typer.Argument(help="A property, such as RR-FD or FD.")]) -> None:
+    """Say what a property means and what must happen for it to be judged."""
+    name = code.upper().removeprefix("RR-")
+    if name not in PROPERTIES:
+        fail(f"there is no property {code!r}; the codes are {', '.join(p.code for p in PROPERTIES.values())}")
+    found = PROPERTIES[name]
+    Console(soft_wrap=True, highlight=False, markup=False).print(
+        f"{found.code} {found.title}\nviolated when {found.violated}\njudged after {found.exercise}\nsource {found.source}"
+    )
+
+
+def _load(path: Path) -> Trace:
+    try:
+        return load(path)
+    except TraceError as error:
+        fail(str(error))
+
+
+@contextlib.contextmanager
+def workspace(workload: Workload | None = None) -> Iterator[Executor]:
+    """An executor with a private folder and its own worker processes, all gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="fuzzresume-") as folder, Zygotes() as zygotes:
+        yield Executor(Reference(workload or Workload.linear()), Path(folder), zygotes)

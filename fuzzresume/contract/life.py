@@ -1,0 +1,219 @@
+"""What one life may do: from a branch and a plan to every run and every crash state (docs/CONTRACT.md, *Crash windows*).
+
+A plan is the list of tasks that a life goes through. Without faults there is exactly one: the tasks that are not durable,
+in order. Faults add plans (`plans`) or change single steps (`trajectories`); so two faults compose in one life without a
+rule for the pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from fuzzresume.contract.state import Answers, Branch, add, answer_of, with_answer, without_answer
+from fuzzresume.contract.workload import Mark, Question, Token, Workload
+
+Faults = frozenset[str]
+
+
+class Step(NamedTuple):
+    """One task of a plan. `again`: it was durable already. `silent`: entered, but its effect does not fire."""
+
+    task: int
+    again: bool = False
+    silent: bool = False
+    skip: bool = False
+
+
+Plan = tuple[Step, ...]
+
+
+class Event(NamedTuple):
+    """One micro-step of a life: between any two of them it can die."""
+
+    kind: Literal["enter", "effect", "record"]
+    step: Step
+    tokens: tuple[str, ...] = ()
+
+
+class Trajectory(NamedTuple):
+    """A whole life without a crash: its events, how it ends, and the answers that it then holds."""
+
+    events: tuple[Event, ...]
+    end: Literal["parked", "completed", "invalid"]
+    question: Question | None
+    answers: Answers
+
+
+class Run(NamedTuple):
+    """How one command may leave a branch, and what it shows."""
+
+    kind: str
+    effects: tuple[Mark, ...]
+    reentered: frozenset[int]
+    branch: Branch
+    question: Question | None = None
+
+
+def plans(workload: Workload, branch: Branch, faults: Faults, *, recovering: bool) -> Iterator[Plan]:
+    """The plans that a continuing life may follow; the legal one first.
+
+    `recovering` says that the life continues after a crash, where SkipTask can strike.
+    """
+    todo = tuple(Step(t) for t in workload.order if t not in branch.done)
+    yield todo
+    durable = tuple(t for t in workload.order if t in branch.done)
+    if durable:
+        if "Replay" in faults:
+            yield tuple(Step(t, again=True) for t in durable) + todo
+        if "PrefixReplay" in faults:
+            yield tuple(Step(t, again=True, silent=bool(workload.task(t).questions)) for t in durable) + todo
+        if "ReexecLast" in faults:
+            yield (Step(durable[-1], again=True), *todo)
+    if "SkipTask" in faults and recovering and todo:
+        yield (Step(todo[0].task, skip=True), *todo[1:])
+
+
+def trajectories(
+    workload: Workload,
+    plan: Plan,
+    answers: Answers,
+    *,
+    faults: Faults,
+    pool: Iterable[Token] = (),
+    poison: int | None = None,
+    ask_again: bool = False,
+) -> Iterator[Trajectory]:
+    """Every whole life that follows `plan` with `answers` held.
+
+    `pool` are tokens that a fault may serve to a question which nobody answered. `ask_again`: a gate that runs again may
+    also ask its questions again.
+    """
+    pool = tuple(pool)
+
+    def go(index: int, events: tuple[Event, ...], held: Answers) -> Iterator[Trajectory]:
+        if index == len(plan):
+            yield Trajectory(events, "completed", None, held)
+            return
+        step = plan[index]
+        if step.skip:
+            yield from go(index + 1, (*events, Event("record", step)), held)
+            return
+        entered = (*events, Event("enter", step))
+        if step.again and ask_again and workload.task(step.task).questions:
+            yield Trajectory(entered, "parked", workload.questions(step.task)[0], held)
+        yield from ask(index, entered, held, workload.questions(step.task))
+
+    def ask(index: int, events: tuple[Event, ...], held: Answers, open_: tuple[Question, ...]) -> Iterator[Trajectory]:
+        while open_ and answer_of(held, open_[0]) is not None:
+            open_ = open_[1:]
+        if not open_:
+            yield from fire(index, events, held)
+            return
+        yield Trajectory(events, "parked", open_[0], held)
+        for token in pool:
+            yield from ask(index, events, with_answer(held, open_[0], token), open_[1:])
+
+    def fire(index: int, events: tuple[Event, ...], held: Answers) -> Iterator[Trajectory]:
+        step = plan[index]
+        tokens = tuple(t.text for q, t in held if q.task == step.task)
+        if not step.silent:
+            events = (*events, Event("effect", step, tokens))
+        if poison == step.task and not step.silent:
+            yield Trajectory(events, "invalid", None, held)
+            if "InvalidPersist" not in faults:
+                return
+            yield Trajectory((*events, Event("record", step, tokens)), "invalid", None, held)
+        yield from go(index + 1, (*events, Event("record", step, tokens)), held)
+
+    yield from go(0, (), answers)
+
+
+def _recorded(branch: Branch, events: Iterable[Event], twice: bool) -> Branch:
+    done, marks = list(branch.done), list(branch.marks)
+    for event in events:
+        if event.kind != "record":
+            continue
+        if event.step.task not in done:
+            done.append(event.step.task)
+            if not event.step.skip:
+                marks.append(Mark(event.step.task, event.tokens))
+        elif twice and not event.step.silent:
+            marks.append(Mark(event.step.task, event.tokens))
+    return branch._replace(
+        done=tuple(sorted(done)), marks=tuple(marks), hidden=() if len(done) > len(branch.done) else branch.hidden
+    )
+
+
+def _shown(branch: Branch, events: Iterable[Event]) -> tuple[tuple[Mark, ...], frozenset[int]]:
+    events = tuple(events)
+    effects = tuple(Mark(e.step.task, e.tokens) for e in events if e.kind == "effect")
+    return effects, frozenset(e.step.task for e in events if e.kind == "enter" and e.step.task in branch.visible)
+
+
+def finish(workload: Workload, branch: Branch, trajectory: Trajectory, delivered: Question | None) -> Iterator[Run]:
+    """The command goes through: every way in which the branch may then stand."""
+    effects, reentered = _shown(branch, trajectory.events)
+    again = any(e.step.again for e in trajectory.events)
+    for twice in (False, True) if again else (False,):
+        after = _recorded(branch, trajectory.events, twice)._replace(answers=trajectory.answers)
+        if trajectory.end == "invalid":
+            for refused in _in_doubt(after, delivered):
+                yield Run("refused", effects, reentered, refused._replace(status="crashed", poisoned=True))
+            continue
+        acked = add(after.acked, *(q for q, _ in after.answers))
+        if trajectory.end == "parked" and trajectory.question is not None:
+            acked = tuple(q for q in acked if q != trajectory.question)
+            after = after._replace(status="parked", asked=add(after.asked, trajectory.question))
+        else:
+            after = after._replace(status="completed")
+        after = after._replace(acked=acked, inflight=())
+        yield Run(trajectory.end, effects, reentered, after, trajectory.question)
+        if after.hidden:
+            yield Run(trajectory.end, effects, reentered, after._replace(hidden=()), trajectory.question)
+
+
+def cut(
+    workload: Workload, branch: Branch, trajectory: Trajectory, delivered: Question | None, faults: Faults
+) -> Iterator[Run]:
+    """The command dies: every crash state of the trajectory, with the store's doubts (docs/CONTRACT.md, *store doubts*).
+
+    The record of the last task whose effect fired may be durable, or durable but not shown by the frontier, or missing;
+    the answer that the command delivered may be durable or not. With LateRecord any number of records is missing.
+    """
+    events = trajectory.events
+    again = any(e.step.again for e in events)
+    for end in range(len(events) + 1):
+        passed = events[:end]
+        effects, reentered = _shown(branch, passed)
+        records = [e for e in passed if e.kind == "record"]
+        fewest = 0 if "LateRecord" in faults else len(records)
+        for kept in range(fewest, len(records) + 1):
+            for twice in (False, True) if again else (False,):
+                after = _recorded(branch, records[:kept], twice)._replace(answers=trajectory.answers)
+                if not passed and branch.status == "parked" and delivered is None:
+                    after = after._replace(status="parked")
+                else:
+                    after = after._replace(status="crashed")
+                for doubtful in _in_doubt(after, delivered):
+                    yield Run("crashed", effects, reentered, doubtful)
+                    last = passed[-1] if passed else None
+                    if last is not None and last.kind == "effect" and last.step.task not in doubtful.done:
+                        yield Run("crashed", effects, reentered, _hide(doubtful, last))
+
+
+def _hide(branch: Branch, event: Event) -> Branch:
+    task = event.step.task
+    return branch._replace(done=add(branch.done, task), hidden=(task,), marks=(*branch.marks, Mark(task, event.tokens)))
+
+
+def _in_doubt(branch: Branch, delivered: Question | None) -> Iterator[Branch]:
+    """The delivered answer is acknowledged when its task is durable, else it may or may not have become durable."""
+    if delivered is None:
+        yield branch
+    elif delivered.task in branch.done:
+        yield branch._replace(acked=add(branch.acked, *(q for q, _ in branch.answers if q.task == delivered.task)))
+    else:
+        waiting = branch._replace(inflight=add(branch.inflight, delivered))
+        yield waiting
+        yield waiting._replace(answers=without_answer(branch.answers, delivered))

@@ -1,0 +1,165 @@
+"""The monitor: every possible world that explains what was observed so far (docs/DESIGN.md, *possible worlds*).
+
+A world is a reference state plus the legal choices that led there. Each command keeps only the worlds that could have
+shown what was seen; when none is left the contract is violated. Under a profile (known or documented deviations) a second
+set of worlds goes on where the contract's own set has died, so what comes after a known deviation is still checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.faults import NONE
+from fuzzresume.contract.life import Faults
+from fuzzresume.contract.observation import Observation
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.state import Expect, State, Transition
+
+Exchange = tuple[Command, Observation]
+
+
+class World(NamedTuple):
+    """A state that explains the past, with the binding choices it rests on."""
+
+    state: State
+    policy: tuple[tuple[str, str], ...] = ()
+
+
+class Seen(NamedTuple):
+    """An observation, reduced to what is compared exactly (docs/CONTRACT.md, *Compared exactly*)."""
+
+    expect: Expect
+    shown: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """The command that no world admits. `expected` is what the worlds before it would have admitted."""
+
+    index: int
+    exchanges: tuple[Exchange, ...]
+    before: tuple[World, ...]
+    expected: tuple[Expect, ...]
+
+    @property
+    def command(self) -> Command:
+        """The command at which the last world died."""
+        return self.exchanges[self.index][0]
+
+    @property
+    def observation(self) -> Observation:
+        """What it showed."""
+        return self.exchanges[self.index][1]
+
+
+def reduce(observation: Observation) -> Seen:
+    """Project an observation on what the reference speaks about.
+
+    A task's planted exception ends the life as a kill does, so `failed` is a `crashed`. Tasks that were durable before
+    the command are read from the frontier; an unreadable one means *unknown*, then re-entry is not judged.
+    """
+    outcome = observation.outcome
+    before = observation.before.done
+    reentered = None if before is None else frozenset(t for t in observation.entered if t in before)
+    marks = outcome.marks if outcome.kind == "completed" else None
+    expect = Expect(
+        "crashed" if outcome.kind == "failed" else outcome.kind,
+        observation.effects,
+        tuple(a.question for a in outcome.asked) if outcome.kind == "parked" else None,
+        marks,
+        reentered,
+        None if observation.after.done is None else frozenset(observation.after.done),
+        None if observation.twin is None else reduce(observation.twin).expect,
+    )
+    return Seen(expect, frozenset(t for mark in outcome.marks or () for t in mark.tokens))
+
+
+def admits(expect: Expect, seen: Seen) -> bool:
+    """Whether an expectation and an observation can be the same thing."""
+    got = seen.expect
+    return (
+        expect.kind == got.kind
+        and expect.effects == got.effects
+        and (expect.pending is None or got.pending is None or expect.pending == got.pending)
+        and (expect.marks is None or got.marks is None or expect.marks == got.marks)
+        and (expect.reentered is None or got.reentered is None or expect.reentered == got.reentered)
+        and (expect.frontier is None or got.frontier is None or expect.frontier == got.frontier)
+        and (expect.fresh is None or expect.fresh not in seen.shown)
+        and (expect.twin is None or got.twin is None or admits(expect.twin, Seen(got.twin, frozenset())))
+    )
+
+
+def _advance(
+    reference: Reference, worlds: Iterable[World], command: Command, seen: Seen, faults: Faults
+) -> tuple[tuple[World, ...], tuple[Transition, ...]]:
+    alive: dict[World, None] = {}
+    taken: list[Transition] = []
+    for world in worlds:
+        for transition in reference.step(world.state, command, faults):
+            if not admits(transition.expect, seen):
+                continue
+            policy = world.policy
+            if transition.note is not None and transition.note.binding:
+                chosen = dict(policy)
+                if chosen.setdefault(transition.note.choice, transition.note.value) != transition.note.value:
+                    continue
+                policy = tuple(sorted(chosen.items()))
+            alive[World(transition.state, policy)] = None
+            taken.append(transition)
+    return tuple(alive), tuple(taken)
+
+
+class Monitor:
+    """Judges one run, command by command.
+
+    `profile` holds the switches that are known or documented for the target. `deviated` is True once only the profile
+    explains the run; `observe` raises nothing and returns a `Violation` when nothing does.
+    """
+
+    def __init__(self, reference: Reference, profile: Faults = NONE) -> None:
+        self.reference = reference
+        self.profile = profile
+        self.worlds: tuple[World, ...] = (World(State()),)
+        self.exchanges: list[Exchange] = []
+        self.deviated = False
+        self.notes: dict[str, set[str]] = {}
+
+    def observe(self, command: Command, observation: Observation) -> Violation | None:
+        """Take one command and what it showed. After a violation the monitor is spent."""
+        before = self.worlds
+        self.exchanges.append((command, observation))
+        seen = reduce(observation)
+        faults = self.profile if self.deviated else NONE
+        worlds, taken = _advance(self.reference, before, command, seen, faults)
+        if not worlds and self.profile and not self.deviated:
+            worlds, taken = replay(self.reference, self.exchanges, self.profile), ()
+            self.deviated = bool(worlds)
+        if not worlds:
+            expected = dict.fromkeys(t.expect for w in before for t in self.reference.step(w.state, command, faults))
+            return Violation(len(self.exchanges) - 1, tuple(self.exchanges), before, tuple(expected))
+        self.worlds = worlds
+        chosen = {t.note for t in taken}
+        if len(chosen) == 1 and (note := next(iter(chosen))) is not None:
+            self.notes.setdefault(note.choice, set()).add(note.value)
+        return None
+
+    @property
+    def policy(self) -> dict[str, str]:
+        """The binding choices that every surviving world agrees on."""
+        shared = set(self.worlds[0].policy) if self.worlds else set()
+        for world in self.worlds[1:]:
+            shared &= set(world.policy)
+        return dict(sorted(shared))
+
+
+def replay(reference: Reference, exchanges: Iterable[Exchange], faults: Faults) -> tuple[World, ...]:
+    """The worlds that explain a whole trace under `faults`; empty when none does."""
+    worlds: tuple[World, ...] = (World(State()),)
+    for command, observation in exchanges:
+        worlds, _ = _advance(reference, worlds, command, reduce(observation), faults)
+        if not worlds:
+            break
+    return worlds

@@ -1,0 +1,419 @@
+"""The reference semantics: one total next-state relation (docs/CONTRACT.md, *Commands*).
+
+`Reference.step(state, command, faults)` lists everything that the contract allows a command to show in a state, and where
+that leads; fault switches add what a broken engine may show. Total: every command has a meaning in every state. The
+monitor filters this list by what was observed, the generators ask it what is enabled, and `tla/` states the same relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.faults import NONE
+from fuzzresume.contract.life import Faults, Plan, Run, Step, cut, finish, plans, trajectories
+from fuzzresume.contract.state import (
+    Answers,
+    Branch,
+    Expect,
+    Note,
+    State,
+    Transition,
+    add,
+    answer_of,
+    complete,
+    next_question,
+    with_answer,
+)
+from fuzzresume.contract.workload import Question, Token, Workload
+
+
+class Reference:
+    """The relation for one workload. `step` is memoised: campaigns visit the same few hundred states over and over."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self._memo: dict[tuple[State, Command, Faults], tuple[Transition, ...]] = {}
+
+    def step(self, state: State, command: Command, faults: Faults = NONE) -> tuple[Transition, ...]:
+        """Every legal transition, plus those that `faults` allow. Duplicates are removed, order is stable."""
+        key = (state, command, faults)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = tuple(dict.fromkeys(self._step(state, command, faults)))
+        return found
+
+    def _step(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        if state.over:
+            return
+        if state.tampered is not None:
+            yield from self._after_tamper(state, command, faults)
+            return
+        rule: Callable[[State, Command, Faults], Iterator[Transition]] = getattr(self, f"_{command.op}")
+        token = command.token
+        known = state._replace(tokens=add(state.tokens, token)) if token is not None else state
+        yield from rule(known, command, faults)
+
+    # The commands, in the order of the contract page.
+
+    def _start(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        branch = state.branch(command.branch)
+        if branch.status == "new" or (branch.status == "crashed" and not branch.done and not branch.inflight):
+            yield from self._go_on(state, command, faults, branch._replace(status="new"), branch.answers)
+        else:
+            yield from self._restart(state, command, faults)
+
+    def _resume(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        token = _token(command)
+        branch, question = state.branch(command.branch), token.question
+        if branch.status in ("lost", "stuck"):
+            yield from self._dead_end(state, command, branch)
+            return
+        if "ParkLost" in faults and branch.status == "parked":
+            yield from self._dead_end(state, command, branch._replace(status="lost"))
+        pending = next_question(self.workload, branch)
+        served = with_answer(branch.answers, question, token)
+        if branch.status == "parked" and pending == question:
+            yield from self._go_on(state, command, faults, branch, served, token)
+        elif branch.status == "crashed" and question not in branch.acked and question in (*branch.inflight, pending):
+            yield from self._go_on(state, command, faults, branch, served, token)
+            if answer_of(branch.answers, question) is not None:
+                yield from self._go_on(state, command, faults, branch, branch.answers, token)
+            yield from self._inert(state, command, faults, branch, "resume", ("refused",))
+            if question not in branch.inflight:
+                yield from self._inert(state, command, faults, branch, "resume")
+        else:
+            yield from self._must_be_inert(state, command, faults, branch)
+
+    def _redeliver(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        token = _token(command)
+        branch = state.branch(command.branch)
+        if branch.status == "crashed" and token.question in branch.inflight:
+            note = Note("redeliver@crashed", "recovers")
+            served = with_answer(branch.answers, token.question, token)
+            yield from self._go_on(state, command, faults, branch, served, token, note)
+        yield from self._must_be_inert(state, command, faults, branch)
+
+    def _stray(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        yield from self._must_be_inert(state, command, faults, state.branch(command.branch))
+
+    def _fork(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        token = _token(command)
+        question, trunk = token.question, state.trunk
+        still = frozenset(trunk.visible)
+        yield Transition(Expect("refused", frontier=still), state, Note("fork", "refused"))
+        if question not in trunk.asked:
+            return
+        before = self.workload.order[: self.workload.order.index(question.task)]
+        earlier: Answers = tuple((q, t) for q, t in trunk.answers if q < question)
+        cut_off = Branch(
+            status="parked",
+            done=tuple(sorted(before)),
+            marks=trunk.marks[: trunk.base + len(before)],
+            base=trunk.base,
+            answers=earlier,
+            acked=tuple(q for q, _ in earlier),
+            asked=tuple(q for q in trunk.asked if q <= question),
+        )
+        tokens = [token]
+        if "ForkIgnore" in faults:
+            tokens += [t for t in state.tokens if t.question == question and t != token]
+            yield from self._status(state, command, trunk, state)
+        for served in tokens:
+            answers = with_answer(cut_off.answers, question, served)
+            for run in self._runs(state, command, faults, cut_off, answers, token):
+                for latest in ("fork", "trunk", "moved"):
+                    after = state._replace(
+                        fork=run.branch, latest="trunk" if latest == "trunk" else "fork", moves=latest == "moved"
+                    )
+                    note = Note("latest", latest, binding=True)
+                    yield Transition(_expect(run), after, note)
+                    if "ForkLeak" in faults:
+                        for leaked in self._leaks(trunk, token, run.branch):
+                            yield Transition(_expect(run), after._replace(trunk=leaked), note)
+        if command.crash is not None:
+            yield Transition(Expect("crashed", frontier=still), state)
+
+    def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        yield from self._recovery(state, command, faults, state.branch(command.branch))
+
+    def _retry(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        yield from self._recover(state, command, faults)
+
+    def _recover2(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        single = tuple(self._recover(state, command, faults))
+        for step in single:
+            yield step._replace(expect=step.expect._replace(twin=step.expect))
+        if "NondetRecovery" in faults:
+            branch = state.branch(command.branch)
+            odd = [t.expect for t in single]
+            for plan in self._any_plan(branch):
+                odd += [_expect(r) for r in self._follow(state, command, faults, branch, plan, branch.answers)]
+            for step in single:
+                for twin in odd:
+                    yield step._replace(expect=step.expect._replace(twin=twin))
+
+    def _restart(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        branch = state.branch("latest")
+        if branch.status == "new" or (branch.status == "crashed" and not branch.done):
+            fresh = branch._replace(status="new", answers=(), acked=(), inflight=(), asked=())
+            yield from self._epoch(state, command, faults, fresh, None)
+            if branch.status == "new":
+                return
+        choice = f"restart@{branch.status}"
+        still = frozenset(branch.visible)
+        yield Transition(Expect("refused", frontier=still), state, Note(choice, "refused", binding=True))
+        for step in self._status(state, command, branch, state):
+            yield step._replace(note=Note(choice, "inert", binding=True))
+        if branch.status == "crashed":
+            note = Note(choice, "continues", binding=True)
+            yield from (s._replace(note=note) for s in self._recovery(state, command, faults, branch))
+        if branch.status == "stuck":
+            return
+        for kind, marks in (("new epoch, empty state", ()), ("new epoch, accumulated state", branch.marks)):
+            fresh = Branch(marks=marks, base=len(marks))
+            yield from self._epoch(state, command, faults, fresh, Note(choice, kind, binding=True))
+            if "RestartMix" in faults:
+                for mixed in self._mixed(fresh, branch):
+                    yield from self._epoch(state, command, faults, mixed, None)
+
+    def _inspect(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        branch = state.branch(command.branch)
+        yield from self._quiet(state, command)
+        if "InspectActs" in faults:
+            for plan in self._any_plan(branch):
+                for run in self._follow(state, command, faults, branch, plan, branch.answers):
+                    expect = Expect("inert", run.effects, reentered=run.reentered, frontier=frozenset(run.branch.visible))
+                    yield Transition(expect, state.with_branch(command.branch, run.branch))
+
+    def _reload(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        yield from self._quiet(state, command)
+
+    def _tamper(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        yield Transition(Expect("inert"), state._replace(tampered=command.kind))
+
+    # What the commands are made of.
+
+    def _recovery(self, state: State, command: Command, faults: Faults, branch: Branch) -> Iterator[Transition]:
+        refusal = Transition(Expect("refused", frontier=frozenset(branch.visible)), state)
+        if branch.status in ("lost", "stuck"):
+            yield from self._dead_end(state, command, branch)
+            return
+        if "ParkLost" in faults and next_question(self.workload, branch) is not None:
+            yield from self._dead_end(state, command, branch._replace(status="lost"))
+        if complete(self.workload, branch):
+            note = Note("recover@completed", "completed")
+            yield from self._go_on(state, command, faults, branch, branch.answers, note=note)
+            yield refusal._replace(note=Note("recover@completed", "refused"))
+            return
+        yield from self._go_on(state, command, faults, branch, branch.answers)
+        if next_question(self.workload, branch) is not None:
+            yield refusal._replace(note=Note("recover@parked", "refused"))
+        elif not branch.done:
+            yield refusal._replace(note=Note("recover@nothing-durable", "refused"))
+        elif branch.poisoned:
+            yield refusal._replace(note=Note("recover@poisoned", "refused"))
+        elif "RefuseRecovery" in faults:
+            yield refusal
+
+    def _must_be_inert(self, state: State, command: Command, faults: Faults, branch: Branch) -> Iterator[Transition]:
+        token = _token(command)
+        if branch.status in ("lost", "stuck"):
+            yield from self._dead_end(state, command, branch)
+            return
+        choice = f"{command.op}@{branch.status}"
+        yield from self._inert(state, command, faults, branch, choice)
+        if branch.status == "crashed":
+            # Users deliver again after a crash, and frameworks have one call for "go on": continuing the run without
+            # using the token is reported as policy, not as a violation.
+            note = Note(choice, "recovers")
+            yield from (
+                s._replace(note=note) for s in self._recovery(state, command, faults, branch) if s.expect.kind != "refused"
+            )
+        if "DoubleConsume" in faults:
+            served = with_answer(branch.answers, token.question, token)
+            for plan in self._from_any(branch, token.question.task):
+                for answers in (served, branch.answers):
+                    yield from self._plan_on(state, command, faults, branch, plan, answers, token)
+            if token.question.task not in branch.done:
+                yield from self._go_on(state, command, faults, branch, served, token)
+        pending = next_question(self.workload, branch)
+        if "Misroute" in faults and pending is not None and pending != token.question:
+            yield from self._go_on(state, command, faults, branch, with_answer(branch.answers, pending, token), token)
+
+    def _inert(
+        self, state: State, command: Command, faults: Faults, branch: Branch, choice: str, kinds: tuple[str, ...] = ()
+    ) -> Iterator[Transition]:
+        after = [state]
+        if "StrayPoisons" in faults:
+            after += [
+                state._replace(stray=command.token),
+                state.with_branch(command.branch, branch._replace(status="stuck")),
+            ]
+        for then in after:
+            expect = Expect("refused", frontier=frozenset(branch.visible))
+            yield Transition(expect, then, Note(choice, "refused"))
+            if not kinds:
+                yield from (s._replace(note=Note(choice, "inert")) for s in self._status(state, command, branch, then))
+
+    def _status(self, state: State, command: Command, branch: Branch, then: State) -> Iterator[Transition]:
+        """A reply that changes nothing and shows the present status."""
+        fresh = command.token.text if command.token is not None and command.op != "redeliver" else None
+        base = Expect("idle", frontier=frozenset(branch.visible), fresh=fresh)
+        pending = next_question(self.workload, branch)
+        if branch.status == "parked" and pending is not None:
+            yield Transition(base._replace(kind="parked", pending=(pending,)), then)
+        elif branch.status == "completed":
+            yield Transition(base._replace(kind="completed"), then)
+        else:
+            yield Transition(base, then)
+            if branch.status == "crashed" and pending is not None:
+                yield Transition(base._replace(kind="parked", pending=(pending,)), then)
+            if complete(self.workload, branch):
+                yield Transition(base._replace(kind="completed"), then)
+
+    def _dead_end(self, state: State, command: Command, branch: Branch) -> Iterator[Transition]:
+        then = state.with_branch(command.branch, branch)
+        for kind in ("refused", "idle", "completed"):
+            yield Transition(Expect(kind, frontier=frozenset(branch.visible)), then)
+
+    def _quiet(self, state: State, command: Command) -> Iterator[Transition]:
+        yield Transition(Expect("inert", frontier=frozenset(state.branch(command.branch).visible)), state)
+
+    def _after_tamper(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        over = state._replace(over=True)
+        if command.op in ("inspect", "reload"):
+            yield Transition(Expect("inert"), state)
+        yield Transition(Expect("refused"), over)
+        if state.tampered == "extra-field" or "TamperAccept" in faults:
+            clean = state._replace(tampered=None)
+            for step in self._step(clean, command, faults):
+                loose = step.expect._replace(frontier=None, marks=None)
+                yield Transition(loose, step.state._replace(over=True))
+        if "TamperAccept" in faults:
+            yield from (Transition(Expect(kind), over) for kind in ("completed", "parked", "idle"))
+
+    def _epoch(
+        self, state: State, command: Command, faults: Faults, fresh: Branch, note: Note | None
+    ) -> Iterator[Transition]:
+        begun = State(tokens=(), stray=state.stray)
+        if "RestartMix" in faults:
+            begun = begun._replace(tokens=state.tokens)
+        for step in self._go_on(begun, command, faults, fresh, fresh.answers):
+            died_early = step.expect.kind == "crashed" and not step.state.trunk.done
+            if died_early and note is not None:
+                # Nothing of the new epoch is durable: the store may still show the old one.
+                yield Transition(step.expect._replace(frontier=frozenset(state.branch("latest").visible)), state)
+            yield Transition(step.expect._replace(reentered=None), step.state, note)
+
+    def _go_on(
+        self,
+        state: State,
+        command: Command,
+        faults: Faults,
+        branch: Branch,
+        answers: Answers,
+        delivered: Token | None = None,
+        note: Note | None = None,
+    ) -> Iterator[Transition]:
+        """Continue the branch with these answers, by every plan that the faults allow."""
+        for held in self._survivors(branch, answers, delivered, faults):
+            for run in self._runs(state, command, faults, branch, held, delivered):
+                after = state.with_branch(command.branch, run.branch)
+                yield Transition(_expect(run), after, note)
+                if after.moves and command.branch == "trunk":
+                    yield Transition(_expect(run), after._replace(latest="trunk"), note)
+
+    def _plan_on(
+        self, state: State, command: Command, faults: Faults, branch: Branch, plan: Plan, answers: Answers, token: Token
+    ) -> Iterator[Transition]:
+        for run in self._follow(state, command, faults, branch, plan, answers, token):
+            yield Transition(_expect(run), state.with_branch(command.branch, run.branch))
+
+    def _runs(
+        self, state: State, command: Command, faults: Faults, branch: Branch, answers: Answers, delivered: Token | None
+    ) -> Iterator[Run]:
+        recovering = branch.status in ("crashed", "parked")
+        for plan in plans(self.workload, branch, faults, recovering=recovering):
+            yield from self._follow(state, command, faults, branch, plan, answers, delivered)
+
+    def _follow(
+        self,
+        state: State,
+        command: Command,
+        faults: Faults,
+        branch: Branch,
+        plan: Plan,
+        answers: Answers,
+        delivered: Token | None = None,
+    ) -> Iterator[Run]:
+        pool = list(state.tokens) if "Misroute" in faults else []
+        if state.stray is not None:
+            pool.append(state.stray)
+        question = delivered.question if delivered is not None else None
+        for way in trajectories(
+            self.workload,
+            plan,
+            answers,
+            faults=faults,
+            pool=pool,
+            poison=command.poison,
+            ask_again="Replay" in faults,
+        ):
+            yield from finish(self.workload, branch, way, question)
+            if command.crash is not None:
+                yield from cut(self.workload, branch, way, question, faults)
+
+    def _survivors(self, branch: Branch, answers: Answers, delivered: Token | None, faults: Faults) -> Iterator[Answers]:
+        yield answers
+        if "AnswerLost" in faults:
+            kept = tuple((q, t) for q, t in answers if q.task in branch.done or t == delivered)
+            if kept != answers:
+                yield kept
+
+    def _from_any(self, branch: Branch, last: int) -> Iterator[Plan]:
+        durable = [t for t in self.workload.order if t in branch.done]
+        todo = tuple(Step(t) for t in self.workload.order if t not in branch.done)
+        for i, first in enumerate(durable):
+            if self.workload.order.index(first) <= self.workload.order.index(last):
+                yield tuple(Step(t, again=True) for t in durable[i:]) + todo
+
+    def _any_plan(self, branch: Branch) -> Iterator[Plan]:
+        yield from self._from_any(branch, self.workload.order[-1])
+        todo = tuple(Step(t) for t in self.workload.order if t not in branch.done)
+        yield todo
+        if todo:
+            yield (Step(todo[0].task, skip=True), *todo[1:])
+        for t in self.workload.order:
+            if t in branch.done:
+                yield (Step(t, again=True),)
+
+    def _leaks(self, trunk: Branch, token: Token, fork: Branch) -> Iterator[Branch]:
+        question = token.question
+        yield trunk._replace(answers=with_answer(trunk.answers, question, token))
+        yield fork
+        if question.task not in trunk.done:
+            yield trunk._replace(answers=with_answer(trunk.answers, question, token), status="crashed")
+
+    def _mixed(self, fresh: Branch, old: Branch) -> Iterator[Branch]:
+        order = [t for t in self.workload.order if t in old.done]
+        for kept in range(len(order) + 1):
+            done = tuple(sorted(order[:kept]))
+            for answers in ((), old.answers):
+                for marks in ((), old.marks):
+                    if kept or answers:
+                        yield fresh._replace(status="crashed", done=done, answers=answers, marks=marks, base=0)
+
+
+def _token(command: Command) -> Token:
+    if command.token is None:
+        raise ValueError(f"{command.op} carries no answer token")
+    return command.token
+
+
+def _expect(run: Run) -> Expect:
+    pending: tuple[Question, ...] | None = None
+    if run.kind == "parked" and run.question is not None:
+        pending = (run.question,)
+    marks = run.branch.marks if run.kind == "completed" else None
+    return Expect(run.kind, run.effects, pending, marks, run.reentered, frozenset(run.branch.visible))

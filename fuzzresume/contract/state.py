@@ -1,0 +1,138 @@
+"""The reference's state and what it expects to see (docs/CONTRACT.md).
+
+Plain named tuples: hashable, comparable, and close to the TLA+ records that say the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from fuzzresume.contract.workload import Mark, Question, Token, Workload
+
+Status = Literal["new", "parked", "crashed", "completed", "lost", "stuck"]
+Answers = tuple[tuple[Question, Token], ...]
+
+
+class Branch(NamedTuple):
+    """One branch of one epoch, as the reference believes it to be.
+
+    `done` are the durable tasks, `hidden` those of them that the frontier does not show (a legal engine may know more
+    than its frontier says about the one task in doubt). `marks` is the run's state, of which the first `base` marks were
+    inherited by a restart. `answers` are durable; `acked` questions may never be asked again; `inflight` questions were
+    delivered to but not acknowledged; `asked` ones were announced. `poisoned`: a schema refusal happened, liveness is no
+    longer owed. `lost` and `stuck` exist under faults only.
+    """
+
+    status: Status = "new"
+    done: tuple[int, ...] = ()
+    hidden: tuple[int, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    base: int = 0
+    answers: Answers = ()
+    acked: tuple[Question, ...] = ()
+    inflight: tuple[Question, ...] = ()
+    asked: tuple[Question, ...] = ()
+    poisoned: bool = False
+
+    @property
+    def visible(self) -> tuple[int, ...]:
+        """The frontier: what the dead store shows."""
+        return tuple(t for t in self.done if t not in self.hidden)
+
+
+class State(NamedTuple):
+    """One possible world: the trunk, the newest fork, and what outlives a command.
+
+    `tokens` are all tokens delivered in this epoch (faults may serve any of them). `stray` is a delivery that
+    StrayPoisons left behind. `latest` is the branch that a command without an address means; with `moves` that is the
+    branch written last.
+    """
+
+    trunk: Branch = Branch()
+    fork: Branch | None = None
+    latest: Literal["trunk", "fork"] = "trunk"
+    moves: bool = False
+    tokens: tuple[Token, ...] = ()
+    stray: Token | None = None
+    tampered: str | None = None
+    over: bool = False
+
+    def branch(self, name: str) -> Branch:
+        """The branch that a command addressed to `latest` or `trunk` means."""
+        return self.fork if name == "latest" and self.latest == "fork" and self.fork is not None else self.trunk
+
+    def with_branch(self, name: str, branch: Branch) -> State:
+        """This state with that branch replaced."""
+        if name == "latest" and self.latest == "fork" and self.fork is not None:
+            return self._replace(fork=branch)
+        return self._replace(trunk=branch)
+
+
+class Expect(NamedTuple):
+    """What one command may show. None in `pending`, `marks`, `reentered` or `frontier` means: not compared.
+
+    `effects` are compared as a sequence, `frontier` and `reentered` as sets. `twin` is what the second recovery of
+    `recover2` may show.
+    """
+
+    kind: str
+    effects: tuple[Mark, ...] = ()
+    pending: tuple[Question, ...] | None = None
+    marks: tuple[Mark, ...] | None = None
+    reentered: frozenset[int] | None = frozenset()
+    frontier: frozenset[int] | None = None
+    twin: Expect | None = None
+    fresh: str | None = None
+    """Wire text of a must-be-inert token: a reply whose state shows it was told consumed, although it must not be."""
+
+
+class Note(NamedTuple):
+    """A legal choice that a transition made: reported as the target's policy, and constant where `binding`."""
+
+    choice: str
+    value: str
+    binding: bool = False
+
+
+class Transition(NamedTuple):
+    """One element of the reference's next-state relation."""
+
+    expect: Expect
+    state: State
+    note: Note | None = None
+
+
+def answer_of(answers: Answers, question: Question) -> Token | None:
+    """The answer held for a question, or None."""
+    for q, token in answers:
+        if q == question:
+            return token
+    return None
+
+
+def with_answer(answers: Answers, question: Question, token: Token) -> Answers:
+    """`answers` with that question's answer set, in question order."""
+    return tuple(sorted([*(pair for pair in answers if pair[0] != question), (question, token)]))
+
+
+def without_answer(answers: Answers, question: Question) -> Answers:
+    """`answers` without that question's."""
+    return tuple(pair for pair in answers if pair[0] != question)
+
+
+def add(items: tuple[Any, ...], *more: object) -> tuple[Any, ...]:
+    """A sorted tuple with `more` added, without duplicates."""
+    return tuple(sorted({*items, *more}))
+
+
+def next_question(workload: Workload, branch: Branch) -> Question | None:
+    """The question that the branch asks next without running a task first, or None."""
+    for task in workload.order:
+        if task not in branch.done:
+            return next((q for q in workload.questions(task) if answer_of(branch.answers, q) is None), None)
+    return None
+
+
+def complete(workload: Workload, branch: Branch) -> bool:
+    """Every task is durable."""
+    return set(workload.order) <= set(branch.done)

@@ -1,0 +1,126 @@
+"""The trace: the unit of reproduction (docs/DESIGN.md, *Determinism*). JSON, versioned, validated on load.
+
+A trace holds the workload, the target with exact versions and options, and the commands with every drawn value; a finding's
+trace also holds what was found. Answers and questions are written as short texts, so that a person can read the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.workload import Task, Token, Workload
+
+SCHEMA = "fuzzresume.trace/1"
+
+
+class TraceError(Exception):
+    """A trace file cannot be used; the message is one line and names the field."""
+
+
+class Row(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """One command, as it stands in the file."""
+
+    op: str
+    token: str | None = None
+    at: str = "latest"
+    branch: str = "latest"
+    crash: CrashPoint | None = None
+    poison: int | None = None
+    kind: str | None = None
+
+
+class Found(msgspec.Struct, forbid_unknown_fields=True):
+    """What the trace shows: the property violated, and how."""
+
+    id: str
+    property: str
+    cls: str = msgspec.field(name="class")
+    expected: str
+    observed: str
+    explained_by: list[list[str]] = []
+    verdict: str = "violated"
+
+
+class File(msgspec.Struct, forbid_unknown_fields=True):
+    """A whole trace file."""
+
+    schema: str
+    target: str
+    packages: dict[str, str]
+    options: dict[str, str]
+    workload: Workload
+    commands: list[Row]
+    words: list[str] = []
+    found: Found | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run as a value. `target` is the adapter's name; `words` are the commands for people, never read back."""
+
+    target: str
+    options: dict[str, str]
+    workload: Workload
+    commands: tuple[Command, ...]
+    packages: dict[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    found: Found | None = None
+
+
+def dumps(trace: Trace) -> bytes:
+    """The file's bytes, indented, ending in a newline."""
+    rows = [Row(c.op, c.token.text if c.token else None, c.at, c.branch, c.crash, c.poison, c.kind) for c in trace.commands]
+    file = File(SCHEMA, trace.target, trace.packages, trace.options, trace.workload, rows, list(trace.words), trace.found)
+    return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
+
+
+def loads(data: bytes, name: str = "trace") -> Trace:
+    """Read a trace. Raises TraceError, which names the file, the field and what is wrong with it."""
+    try:
+        raw: Any = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise TraceError(f"{name}: not JSON: {error}") from error
+    schema = raw.get("schema") if isinstance(raw, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("fuzzresume.trace/"):
+        raise TraceError(f"{name}: schema: not a fuzzresume trace ({schema!r} instead of {SCHEMA!r})")
+    if schema != SCHEMA:
+        raise TraceError(f"{name}: schema: {schema!r} is of another version of fuzzresume, this one reads {SCHEMA!r}")
+    try:
+        file = msgspec.convert(raw, File)
+    except msgspec.ValidationError as error:
+        raise TraceError(f"{name}: {error}") from error
+    commands = tuple(_command(name, i, row, file.workload) for i, row in enumerate(file.commands))
+    if not commands:
+        raise TraceError(f"{name}: commands: a trace needs at least one command")
+    return Trace(file.target, file.options, file.workload, commands, file.packages, tuple(file.words), file.found)
+
+
+def load(path: Path) -> Trace:
+    """Read a trace file. Raises TraceError, also when the file cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}") from error
+    return loads(data, path.name)
+
+
+def _command(name: str, index: int, row: Row, workload: Workload) -> Command:
+    where = f"{name}: commands[{index}]"
+    try:
+        token = None if row.token is None else Token.parse(row.token)
+    except ValueError as error:
+        raise TraceError(f"{where}.token: {error}") from error
+    if token is not None and token.question not in workload.questions():
+        raise TraceError(f"{where}.token: the workload asks no question {token.question.text}")
+    tasks = {task.id for task in workload.tasks if isinstance(task, Task)}
+    if row.poison is not None and row.poison not in tasks:
+        raise TraceError(f"{where}.poison: the workload has no task {row.poison}")
+    try:
+        return Command(row.op, token, row.at, row.branch, row.crash, row.poison, row.kind)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise TraceError(f"{where}.{error}") from error

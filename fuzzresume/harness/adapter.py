@@ -1,0 +1,123 @@
+"""The shape of an adapter: a framework's calls behind the contract's commands (docs/DESIGN.md, *What an adapter is*).
+
+An adapter translates; it never judges. Race, reload, crash, redeliver, stray and poison are the harness's alone, an
+adapter has no line for them. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from fuzzresume.contract.observation import Frontier, Outcome
+from fuzzresume.contract.workload import Question
+from fuzzresume.harness.env import Env, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Documented:
+    """A weaker rule that the framework itself states: the fault switch it excuses, the rule in our words, where, for which version."""
+
+    switch: str
+    rule: str
+    where: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a target can express under given options. Each field is a fact about the API, never a wish.
+
+    - `fork`: the discriminator that says *fork* on the wire, in words (None: fork is inapplicable, FI is violated).
+    - `addressed`: a resume can carry the opaque address that came with the question.
+    - `trunk`: after a fork, commands can still be sent to the trunk.
+    - `names_question`: a resume addressed by `latest` names its question on the wire.
+    - `durable`: the store is a file that survives SIGKILL. `schema`: a state schema is declared. `retry`: a process that
+      saw an exception can try again without a reload. `tamper`: the kinds of damage the adapter can do.
+    - `inert_marks`: replies to deliveries show the run's state.
+    - `images` / `in_process`: a copy of the store / an exception is a faithful death (docs/DESIGN.md, *Three ways to die*).
+    - `deterministic`: two executions of one trace pass the same hooks in the same order.
+    - `records`: the framework promises a durable record per task before the next one runs; `claims_exactly_once`: it
+      claims that even the in-doubt task runs once. `documented`: the weaker rules it states.
+    """
+
+    fork: str | None = None
+    addressed: bool = False
+    trunk: bool = False
+    names_question: bool = True
+    durable: bool = True
+    schema: bool = False
+    retry: bool = False
+    tamper: tuple[str, ...] = ()
+    images: bool = True
+    in_process: bool = True
+    deterministic: bool = True
+    records: bool = True
+    claims_exactly_once: bool = False
+    documented: tuple[Documented, ...] = ()
+
+
+class Life(Protocol):
+    """Everything that one process holds in memory about one run. Dropped at a crash, rebuilt from the store.
+
+    Each call returns the outcome the framework showed, or raises: `Unsupported` for what the API cannot express, and
+    whatever the framework raises (the harness makes it a refusal). `branch` is the opaque address of a branch's position
+    (None: what the framework calls the latest), `address` the one that came with a question (None: not on the wire).
+    """
+
+    def start(self) -> Outcome:
+        """Send the input to a run that nobody has started."""
+        ...
+
+    def resume(self, question: Question, answer: str, *, address: str | None, branch: str | None) -> Outcome:
+        """Deliver `answer`. Redeliver and stray are this same wire call with another intent."""
+        ...
+
+    def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
+        """Answer `question` anew at its interrupt checkpoint, with the framework's own discriminator for a fork."""
+        ...
+
+    def recover(self, *, branch: str | None) -> Outcome:
+        """The framework's documented recovery call, with no new information."""
+        ...
+
+    def restart(self) -> Outcome:
+        """Send the input again to the same run."""
+        ...
+
+    def inspect(self, *, branch: str | None) -> Outcome:
+        """Read state, history and pending questions through the public API; returns an `inert` outcome."""
+        ...
+
+    def close(self) -> None:
+        """Release what the life holds (connections, loops). Also called after an in-process death."""
+        ...
+
+
+class Adapter(Protocol):
+    """A framework as a target. `options` maps each option to the values the fuzzer may draw, the default first."""
+
+    name: str
+    packages: tuple[str, ...]
+    options: Mapping[str, tuple[str, ...]]
+
+    def capabilities(self, options: Mapping[str, str]) -> Capabilities:
+        """What can be expressed under `options`."""
+        ...
+
+    def valid(self, options: Mapping[str, str]) -> bool:
+        """Whether this combination of values makes sense; the fuzzer draws only valid ones."""
+        ...
+
+    def life(self, env: Env) -> Life:
+        """Build one process's view of the run in `env`, from its store."""
+        ...
+
+    def frontier(self, store: Store, branch: str | None) -> Frontier:
+        """Read the dead store, running nothing. `branch` None means the newest position."""
+        ...
+
+    def tamper(self, store: Store, kind: str) -> None:
+        """Damage the store. Raises Unsupported for a kind not in the capabilities."""
+        ...

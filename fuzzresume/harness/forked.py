@@ -1,0 +1,261 @@
+"""Lives in worker processes: a crash is SIGKILL, and what the controller knows of it are the files it left.
+
+`Zygotes` is owned by the controller and shared by its sessions. One zygote serves one adapter under one hash seed, so the
+twins of `recover2` really recover under different ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TypeVar
+
+import fuzzresume
+from fuzzresume.contract.observation import Outcome
+from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.calls import Call
+from fuzzresume.harness.env import Store, Unsupported
+from fuzzresume.harness.session import Session
+from fuzzresume.harness.target import Target, spec_of
+from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wire, receive, send
+
+DEFAULT_LIMIT = 30.0
+"""Seconds that one command may take before its worker is killed and the outcome is hung."""
+
+S = TypeVar("S", bound="ForkedSession")
+
+
+class WorkerError(RuntimeError):
+    """Zygote or worker broke by a fault of adapter or harness, which is never an outcome; carries its traceback."""
+
+
+class Zygote:
+    """The controller's handle on one zygote process. Safe to share between threads."""
+
+    def __init__(self, adapter: str, hash_seed: int = 0) -> None:
+        ours, theirs = socket.socketpair()
+        root = str(Path(fuzzresume.__file__).parent.parent)
+        inherited = [path for path in [os.environ.get("PYTHONPATH", "")] if path]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([root, *inherited]),
+            "PYTHONHASHSEED": str(hash_seed),
+        }
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "fuzzresume.harness.zygote", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._control = ours
+        self._lock = threading.Lock()
+        try:
+            self._ask({"adapter": adapter, "path": sys.path})
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The zygote's process id."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked."""
+        return self._control.fileno() >= 0 and self._process.poll() is None
+
+    def fork(self, birth: Birth) -> tuple[int, socket.socket]:
+        """A new worker: its process id and the controller's end of its pipe. Raises WorkerError."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            pid = self._ask({"do": "fork", "birth": birth.to_wire()}, theirs)["pid"]
+        return pid, ours
+
+    def reap(self, pid: int) -> int:
+        """Wait until the dying worker is gone with all its descriptors; returns its exit code, -9 for SIGKILL."""
+        status: int = self._ask({"do": "reap", "pid": pid})["status"]
+        return status
+
+    def close(self) -> None:
+        """End the zygote and every worker it has, and wait for it."""
+        self._control.close()
+        self._process.wait()
+
+    def _ask(self, wire: Wire, passed: socket.socket | None = None) -> Wire:
+        with self._lock:
+            try:
+                send(self._control, wire)
+                if passed is not None:
+                    socket.send_fds(self._control, [b"."], [passed.fileno()])
+                reply = receive(self._control)
+            except OSError:
+                reply = None
+            except BaseException:
+                # An interrupted exchange would leave its reply to the next one.
+                self._control.close()
+                raise
+        if reply is None or "broken" in reply:
+            raise WorkerError(reply["broken"] if reply else "the zygote is gone")
+        return reply
+
+
+class Zygotes:
+    """The zygotes of one controller, started when first needed. A context manager: the end of it ends them all."""
+
+    def __init__(self) -> None:
+        self._zygotes: dict[tuple[str, int], Zygote] = {}
+        self._lock = threading.Lock()
+
+    def get(self, adapter: str, hash_seed: int = 0) -> Zygote:
+        """The zygote of the adapter that `"module:ATTRIBUTE"` names. Raises WorkerError when it cannot be started."""
+        with self._lock:
+            zygote = self._zygotes.get((adapter, hash_seed))
+            if zygote is None or not zygote.alive:
+                zygote = self._zygotes[adapter, hash_seed] = Zygote(adapter, hash_seed)
+            return zygote
+
+    def close(self) -> None:
+        """End every zygote and its workers."""
+        while self._zygotes:
+            self._zygotes.popitem()[1].close()
+
+    def __enter__(self) -> Zygotes:
+        """The pool itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+class ForkedHost:
+    """A life in a worker process."""
+
+    def __init__(self, zygote: Zygote, birth: Birth, limit: float, deaths: list[str]) -> None:
+        self._zygote = zygote
+        self._limit = limit
+        self._deaths = deaths
+        self._hooks = Path(birth.hooks)
+        self.pid, self._pipe = zygote.fork(birth)
+        self._alive = True
+
+    def perform(self, call: Call) -> tuple[Outcome, tuple[str, ...]]:
+        """Make one call and wait for its reply, for the worker's death, or for the limit, after which it is killed."""
+        passed_before = self._hooks.stat().st_size if self._hooks.exists() else 0
+        try:
+            wire = self._converse(call)
+        except TimeoutError:
+            os.kill(self.pid, signal.SIGKILL)
+            self._reap()
+            return Outcome("hung", seconds=self._limit), self._passed(passed_before)
+        if wire is None:
+            how = self._reap()
+            planted = call.crash is not None and how == "SIGKILL"
+            outcome = Outcome("crashed") if planted else Outcome("crashed", error=how, message="died without a planted kill")
+            return outcome, self._passed(passed_before)
+        if "broken" in wire:
+            raise WorkerError(wire["broken"])
+        if "unsupported" in wire:
+            raise Unsupported(wire["unsupported"])
+        return outcome_from_wire(wire["outcome"]), self._passed(passed_before)
+
+    def close(self) -> None:
+        """Let the worker close its life and exit; kill it when it does not. Returns when it is reaped."""
+        if not self._alive:
+            return
+        with contextlib.suppress(OSError):
+            self._pipe.shutdown(socket.SHUT_WR)
+        try:
+            self._pipe.settimeout(self._limit)
+            while receive(self._pipe) is not None:
+                pass
+        except TimeoutError:
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(WorkerError):  # without its zygote the worker is dead already
+            self._reap()
+
+    def _converse(self, call: Call) -> Wire | None:
+        self._pipe.settimeout(self._limit)
+        started = time.monotonic()
+        try:
+            send(self._pipe, call_to_wire(call))
+        except (BrokenPipeError, ConnectionResetError):
+            return None
+        self._pipe.settimeout(max(self._limit - (time.monotonic() - started), 0.001))
+        return receive(self._pipe)
+
+    def _passed(self, offset: int) -> tuple[str, ...]:
+        if not self._hooks.exists():
+            return ()
+        with self._hooks.open("rb") as file:
+            file.seek(offset)
+            return tuple(file.read().decode().split())
+
+    def _reap(self) -> str:
+        self._alive = False
+        self._pipe.close()
+        code = self._zygote.reap(self.pid)
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        self._deaths.append(how)
+        return how
+
+
+class ForkedSession(Session):
+    """A run whose lives are worker processes. `deaths` are the exit signals or statuses of those that ended, in order.
+
+    Without a pool it has its own, which `close` ends.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        workload: Workload,
+        folder: Path,
+        seed: int = 0,
+        *,
+        zygotes: Zygotes | None = None,
+        limit: float = DEFAULT_LIMIT,
+    ) -> None:
+        super().__init__(target, workload, folder, seed)
+        self.limit = limit
+        self.deaths: list[str] = []
+        self._owns_zygotes = zygotes is None
+        self._zygotes = Zygotes() if zygotes is None else zygotes
+
+    def close(self) -> None:
+        """End the present life, and the pool if it is this session's own."""
+        super().close()
+        if self._owns_zygotes:
+            self._zygotes.close()
+
+    @property
+    def worker(self) -> int | None:
+        """The process id of the present life."""
+        return self._host.pid if isinstance(self._host, ForkedHost) else None
+
+    def _host_for(self, store: Store) -> ForkedHost:
+        birth = Birth(
+            str(store.folder.absolute()),
+            str(self.ledger_path.absolute()),
+            str((self.folder / "hooks").absolute()),
+            dict(store.options),
+            store.workload,
+            self._seed,
+        )
+        zygote = self._zygotes.get(spec_of(self.target.adapter), self._seed)
+        return ForkedHost(zygote, birth, self.limit, self.deaths)
+
+    def _sibling(self: S, folder: Path, seed: int) -> S:
+        return type(self)(self.target, self.workload, folder, seed, zygotes=self._zygotes, limit=self.limit)

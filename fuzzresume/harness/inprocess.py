@@ -1,0 +1,69 @@
+"""Lives in this process: a crash is a SystemExit at a hook, after which every hook and effect of that life raises.
+
+Not faithful where unwinding itself writes (lock files, on-disk `finally`): such a target says `in_process=False`.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TypeVar
+
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.observation import Outcome
+from fuzzresume.harness.calls import Call, Resident
+from fuzzresume.harness.env import Env, Store, Unsupported
+from fuzzresume.harness.ledger import LedgerWriter
+from fuzzresume.harness.session import Performed, Session
+from fuzzresume.harness.snapshot import Snapshot
+
+S = TypeVar("S", bound="InProcessSession")
+
+
+class InProcessHost:
+    """A life in this process."""
+
+    def __init__(self, resident: Resident) -> None:
+        self.env = resident.env
+        self._resident = resident
+
+    def perform(self, call: Call) -> tuple[Outcome, tuple[str, ...]]:
+        """Make one call; the hooks are those passed until it returned."""
+        outcome = self._resident.perform(call)
+        return outcome, tuple(self.env.passed)
+
+    def close(self) -> None:
+        """End the life: nothing that is left over of it passes another hook."""
+        self._resident.close()
+
+
+class InProcessSession(Session):
+    """A run whose lives are objects of this process; after a death the next life gets a copy of the store, not the store."""
+
+    def _host_for(self, store: Store) -> InProcessHost:
+        env = Env(
+            store.folder,
+            store.options,
+            store.workload,
+            store.memory,
+            ledger=LedgerWriter(self.ledger_path),
+            seed=self._seed,
+        )
+        return InProcessHost(Resident(self.target.adapter, env))
+
+    def _sibling(self: S, folder: Path, seed: int) -> S:
+        return type(self)(self.target, self.workload, folder, seed)
+
+    def _check(self, command: Command) -> None:
+        super()._check(command)
+        self._check_death(command)
+
+    def _check_death(self, command: Command) -> None:
+        if command.crash is not None and command.crash.by == "kill" and not self.target.capabilities.in_process:
+            raise Unsupported("an exception is no faithful death of this target; run it from images or forked")
+
+    def _bury(self, performed: Performed) -> None:
+        content = performed.store or Snapshot.take(self.store.folder)
+        memory = copy.deepcopy(self.store.memory)
+        super()._bury(performed)
+        self._replace_store(content, memory)

@@ -1,0 +1,46 @@
+"""The one door to sessions: which way to die is a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, get_args
+
+from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.env import Unsupported
+from fuzzresume.harness.forked import DEFAULT_LIMIT, ForkedSession, Zygotes
+from fuzzresume.harness.images import ImageSession
+from fuzzresume.harness.inprocess import InProcessSession
+from fuzzresume.harness.session import Session
+from fuzzresume.harness.target import Target
+
+Mode = Literal["in-process", "images", "forked"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+def open_session(
+    target: Target,
+    workload: Workload,
+    folder: Path,
+    mode: Mode = "in-process",
+    *,
+    zygotes: Zygotes | None = None,
+    limit: float = DEFAULT_LIMIT,
+) -> Session:
+    """A session of `target` in `folder`, which must hold no run yet (FileExistsError).
+
+    `zygotes` and `limit` (seconds a command) matter to forked sessions only. Raises Unsupported when the target cannot die
+    this way: a store in memory has neither images nor SIGKILL. Raises ValueError for an unknown mode.
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode: {mode!r} is not one of {', '.join(MODES)}")
+    if mode != "in-process" and not target.capabilities.durable:
+        raise Unsupported(f"{target.label} keeps its store in memory here, which no {mode} death spares")
+    match mode:
+        case "in-process":
+            return InProcessSession(target, workload, folder)
+        case "images":
+            if not target.capabilities.images:
+                raise Unsupported(f"a copy of {target.label}'s store is no faithful death; run it forked")
+            return ImageSession(target, workload, folder)
+        case "forked":
+            return ForkedSession(target, workload, folder, zygotes=zygotes, limit=limit)

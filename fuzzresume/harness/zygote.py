@@ -1,0 +1,132 @@
+"""The zygote: a process that imports an adapter once, warms up, and forks a worker per life.
+
+It is one thread that answers its controller over an inherited socket: `fork` (with the worker's end of a new pipe) and
+`reap` (which waits, so a worker that is reported dead is dead and all its files are closed). When that socket closes, by
+`close()` or because the controller died in any way, it kills its workers and exits. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import traceback
+from pathlib import Path
+
+from fuzzresume.contract.workload import Token, Workload
+from fuzzresume.harness.adapter import Adapter
+from fuzzresume.harness.calls import Call, Resident
+from fuzzresume.harness.env import Env, Unsupported
+from fuzzresume.harness.ledger import LedgerWriter
+from fuzzresume.harness.target import resolve
+from fuzzresume.harness.worker import Birth, Wire, die_with_parent, receive, send, serve
+
+WARM_DELIVERIES = 8
+"""How many answers the warming scenario delivers at most."""
+
+
+def warm(adapter: Adapter, options: dict[str, str]) -> None:
+    """Run one whole scenario in a throw-away folder, so that no worker pays for what frameworks build on first use."""
+    workload = Workload.linear()
+    with tempfile.TemporaryDirectory(prefix="fuzzresume-warm-") as folder:
+        store = Path(folder) / "store"
+        store.mkdir()
+        resident = Resident(adapter, Env(store, options, workload, ledger=LedgerWriter(Path(folder) / "ledger")))
+        try:
+            outcome = resident.perform(Call("start"))
+            for delivery in range(WARM_DELIVERIES):
+                if not outcome.asked:
+                    break
+                question = outcome.asked[0].question
+                outcome = resident.perform(Call("resume", question, Token(question, delivery + 1).text))
+            for op in ("inspect", "recover"):
+                with contextlib.suppress(Unsupported):
+                    resident.perform(Call(op))
+        finally:
+            resident.close()
+
+
+class Nursery:
+    """The zygote's state: the adapter, which options it is warm for, and the workers that nobody has reaped yet."""
+
+    def __init__(self, adapter: Adapter, control: socket.socket) -> None:
+        self._adapter = adapter
+        self._control = control
+        self._warm: set[tuple[tuple[str, str], ...]] = set()
+        self._workers: set[int] = set()
+
+    def answer(self, wire: Wire) -> Wire:
+        """Do one thing that the controller asked for."""
+        if wire["do"] == "reap":
+            _, status = os.waitpid(wire["pid"], 0)
+            self._workers.discard(wire["pid"])
+            return {"status": os.waitstatus_to_exitcode(status)}
+        birth = Birth.from_wire(wire["birth"])
+        _, (descriptor,), _, _ = socket.recv_fds(self._control, 1, 1)
+        with socket.socket(fileno=descriptor) as pipe:
+            self._warm_for(birth.options)
+            return {"pid": self._fork(pipe, birth)}
+
+    def end(self) -> None:
+        """Kill and reap every worker."""
+        for pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._workers:
+            os.waitpid(pid, 0)
+
+    def _fork(self, pipe: socket.socket, birth: Birth) -> int:
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                die_with_parent(parent)
+                self._control.close()
+                serve(pipe, self._adapter, birth)
+                status = 0
+            finally:
+                os._exit(status)
+        self._workers.add(pid)
+        return pid
+
+    def _warm_for(self, options: dict[str, str]) -> None:
+        key = tuple(sorted(options.items()))
+        if key in self._warm:
+            return
+        warm(self._adapter, options)
+        self._warm.add(key)
+        gc.collect()
+        gc.freeze()
+        if (threads := threading.active_count()) != 1:
+            raise RuntimeError(f"forking is unsafe: the adapter left {threads - 1} threads alive after the warming scenario")
+
+
+def main(descriptor: int) -> None:
+    """Serve the controller at the other end of `descriptor` until it hangs up."""
+    with socket.socket(fileno=descriptor) as control:
+        hello = receive(control)
+        if hello is None:
+            return
+        sys.path.extend(path for path in hello["path"] if path not in sys.path)
+        nursery: Nursery | None = None
+        try:
+            nursery = Nursery(resolve(hello["adapter"]), control)
+            send(control, {"ready": os.getpid()})
+            while (wire := receive(control)) is not None:
+                send(control, nursery.answer(wire))
+        except OSError:
+            return
+        except Exception:
+            send(control, {"broken": traceback.format_exc()})
+        finally:
+            if nursery is not None:
+                nursery.end()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

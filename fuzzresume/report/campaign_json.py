@@ -1,0 +1,64 @@
+"""The campaign as JSON, schema `fuzzresume.campaign/1`. A pure writer: same seed and versions give the same file,
+timings and paths aside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from fuzzresume.campaign.events import TargetReport
+from fuzzresume.campaign.findings import Finding
+
+SCHEMA = "fuzzresume.campaign/1"
+
+
+def campaign_json(seed: int, reports: Sequence[TargetReport], exit_code: int) -> bytes:
+    """The file's bytes, indented, ending in a newline."""
+    document = {
+        "schema": SCHEMA,
+        "seed": seed,
+        "targets": [_target(report) for report in reports],
+        "exit_code": int(exit_code),
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def _target(report: TargetReport) -> dict[str, Any]:
+    progress = report.progress
+    return {
+        "target": report.target.label,
+        "packages": report.target.packages,
+        "verdicts": {
+            name: {"verdict": v.verdict, "findings": list(v.findings), "why": v.why} for name, v in report.verdicts.items()
+        },
+        "policy": report.policy,
+        "findings": [_finding(finding) for finding in report.findings],
+        "coverage": {"states": list(progress.states), "pairs": list(progress.pairs)},
+        "runs": progress.runs,
+        "commands": progress.commands,
+        "seconds": round(progress.seconds, 3),
+        "troubles": report.troubles,
+        "interrupted": report.interrupted,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    expected, observed = finding.expected_observed
+    return {
+        "id": finding.id,
+        "property": finding.property_name,
+        "class": finding.diagnosis.anomaly.cls,
+        "title": finding.title,
+        "verdict": finding.verdict,
+        "options": finding.options,
+        "commands": finding.words,
+        "length": len(finding.commands),
+        "expected": expected,
+        "observed": observed,
+        "explained_by": [list(names) for names in finding.explained_by],
+        "confirmed": finding.confirmed,
+        "flaky": finding.flaky,
+        "trace": str(finding.trace) if finding.trace is not None else None,
+    }

@@ -1,0 +1,31 @@
+"""What the command line's exit code says. Stable: scripts and CI rest on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from fuzzresume.campaign.events import TargetReport
+
+
+class Exit(IntEnum):
+    """Exit codes of every `fuzzresume` command."""
+
+    OK = 0  # nothing violated; for replay: no longer reproduces
+    VIOLATED = 1  # at least one property is violated; for replay: reproduces
+    USAGE = 2  # the command line, a target, an option or a file is wrong
+    UNDETERMINED = 3  # nothing violated, but something unexercised, flaky, hung or broken in the harness; replay: cannot run
+    INTERRUPTED = 130  # Ctrl-C: what was found is kept and printed
+
+
+def exit_code(reports: Iterable[TargetReport]) -> Exit:
+    """The exit code of a campaign: an interrupt first, then the worst of its targets."""
+    reports = list(reports)
+    verdicts = {v.verdict for report in reports for v in report.verdicts.values()}
+    if any(report.interrupted for report in reports):
+        return Exit.INTERRUPTED
+    if "violated" in verdicts:
+        return Exit.VIOLATED
+    if "unexercised" in verdicts or any(report.troubles for report in reports):
+        return Exit.UNDETERMINED
+    return Exit.OK

@@ -1,0 +1,115 @@
+"""What a person sees: live progress, then verdicts and findings in words."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from fuzzresume.campaign.events import (
+    Event,
+    FindingFound,
+    Progress,
+    RunFinished,
+    TargetFinished,
+    TargetReport,
+    TargetStarted,
+)
+from fuzzresume.campaign.findings import Finding, options_text
+from fuzzresume.contract.properties import PROPERTIES
+
+STYLES = {
+    "holds": "green",
+    "violated": "bold red",
+    "documented": "yellow",
+    "inapplicable": "dim",
+    "unexercised": "magenta",
+}
+
+
+class Terminal:
+    """A handler that shows a status line while a target is fuzzed, and its report at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status: Status | None = None
+
+    def handle(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case TargetStarted(target, seed):
+                packages = ", ".join(f"{name} {version}" for name, version in target.packages.items())
+                self._console.print(Text(f"{target.label} · seed {seed} · {packages}", style="bold"))
+                self._status = self._console.status("starting")
+                self._status.start()
+            case RunFinished(progress):
+                if self._status is not None:
+                    self._status.update(progress_line(progress))
+            case FindingFound(finding, progress):
+                confirmed = f"confirmed {finding.confirmed}" if finding.confirmed != "not run" else "not confirmed"
+                self._console.print(
+                    Text(
+                        f"  {finding.id} {finding.title} · {len(finding.commands)} commands · {confirmed} · run {progress.runs}"
+                    )
+                )
+            case TargetFinished(report):
+                if self._status is not None:
+                    self._status.stop()
+                    self._status = None
+                self._console.print(report_of(report))
+
+
+def progress_line(progress: Progress) -> str:
+    """The live line: phase, rates, coverage, findings."""
+    rate = progress.runs / progress.seconds if progress.seconds > 0 else 0.0
+    return (
+        f"{progress.phase} · {progress.runs} runs ({rate:.0f}/s) · {progress.commands} commands · "
+        f"states {progress.states[0]}/{progress.states[1]} · pairs {progress.pairs[0]}/{progress.pairs[1]} · "
+        f"{progress.findings} findings"
+    )
+
+
+def report_of(report: TargetReport) -> Group:
+    """The whole report of one target."""
+    table = Table(title=f"{report.target.label}: verdicts", title_justify="left", expand=False)
+    for heading in ("property", "", "verdict", "why"):
+        table.add_column(heading, overflow="fold")
+    for name, verdict in report.verdicts.items():
+        findings = f" [{', '.join(verdict.findings)}]" if verdict.findings else ""
+        table.add_row(
+            name,
+            PROPERTIES[name].title,
+            Text(verdict.verdict, style=STYLES[verdict.verdict]),
+            Text(f"{verdict.why}{findings}"),
+        )
+    parts: list[object] = [table]
+    if report.policy:
+        parts.append(
+            Text("policy: " + " · ".join(f"{choice}: {value}" for choice, value in report.policy.items()), style="dim")
+        )
+    parts += [finding_panel(finding) for finding in report.findings]
+    parts += [Text(f"trouble: {words}", style="magenta") for words in report.troubles]
+    parts.append(Text(progress_line(report.progress) + f" · {report.progress.seconds:.1f} s", style="dim"))
+    if report.interrupted:
+        parts.append(Text("interrupted: this is what was found until then", style="bold yellow"))
+    return Group(*parts)  # type: ignore[arg-type]
+
+
+def finding_panel(finding: Finding) -> Panel:
+    """One finding: its minimal trace in words, expected and observed."""
+    expected, observed = finding.expected_observed
+    explained = " or ".join("+".join(names) for names in finding.explained_by) or "nothing known (unexplained)"
+    body = Text()
+    for i, line in enumerate(finding.words, 1):
+        body.append(f"{i}. {line}\n")
+    body.append(f"expected  {expected}\n", style="green")
+    body.append(f"observed  {observed}\n", style="red")
+    body.append(f"explained by {explained} · seen {finding.seen} times · confirmed {finding.confirmed}")
+    if finding.flaky:
+        body.append(f" · {finding.flaky}", style="magenta")
+    body.append(f"\noptions {options_text(finding.options)}", style="dim")
+    if finding.trace is not None:
+        body.append(f"\ntrace {finding.trace}", style="dim")
+    return Panel(body, title=Text(f"{finding.id} {finding.title}"), title_align="left", border_style=STYLES[finding.verdict])
