@@ -61,12 +61,13 @@ class LangGraphAdapter:
 
         A resume by `latest` names no question: the value goes to whatever is pending. `durability=sync` promises that
         changes are written before the next step starts, which is a record per task; the other two are documented as later.
+        Once a fork exists the trunk is out of reach: a call with an older checkpoint id is time travel, itself a fork.
         """
         late = _LATE.get(options["durability"])
         return Capabilities(
             fork="checkpoint_id in the config",
             addressed=True,
-            trunk=True,
+            trunk=False,
             names_question=False,
             durable=options["saver"] == "sqlite",
             schema=options["api"] == "graph",

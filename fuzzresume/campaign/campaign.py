@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzzresume.campaign.collector import Collector
 from fuzzresume.campaign.confirm import Confirmer
 from fuzzresume.campaign.events import (
     Event,
@@ -20,21 +21,20 @@ from fuzzresume.campaign.events import (
     TargetStarted,
 )
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.findings import Diagnosis, Finding, diagnose, options_text
+from fuzzresume.campaign.findings import Finding, options_text
 from fuzzresume.campaign.graph import Graph, Pair, node_of
-from fuzzresume.campaign.minimise import Minimiser
 from fuzzresume.campaign.points import CrashPoints
-from fuzzresume.campaign.tour import Tour
+from fuzzresume.campaign.random_phase import random_phase
+from fuzzresume.campaign.tour import STEPS, Tour
 from fuzzresume.campaign.verdicts import Tally, verdicts
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.menu import Abstract, Label, Scope, abstract, label
-from fuzzresume.contract.monitor import Violation
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
-from fuzzresume.harness.adapter import Adapter
+from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.run import Run, profile_of, scope_of
+from fuzzresume.harness.run import Run, scope_of
 from fuzzresume.harness.target import BadOption, Target
 
 
@@ -67,8 +67,8 @@ class Campaign:
         self.graph = Graph(self.reference, self.scope)
         self.points = CrashPoints()
         self.tally = Tally()
-        self.findings: list[Finding] = []
-        self.troubles: list[str] = []
+        self.collector = Collector(self.executor, self.pinned, self.confirmer, self.save, self._found)
+        self.troubles = self.collector.troubles
         self.policy: dict[str, set[str]] = {}
         self.reached: set[Pair] = set()
         self.states: set[Abstract] = set()
@@ -94,7 +94,13 @@ class Campaign:
     def open(self, target: Target, *, crashes: int = 1, specials: int = 1) -> Run:
         """Begin a run within the given bounds."""
         self.runs += 1
-        scope = scope_of(target.capabilities, crashes=crashes, specials=specials)
+        can = target.capabilities
+        if not can.deterministic and self.target.capabilities.deterministic:
+            # A death in the middle of real threads shows another state every time: only on request.
+            crashes = 0
+        if self.executor.search_mode(target) == "in-process" and not can.in_process:
+            crashes = 0
+        scope = scope_of(can, crashes=crashes, specials=specials)
         run = self.executor.open(target, scope=scope)
         self.states.add(abstract(run.state))
         return run
@@ -110,6 +116,11 @@ class Campaign:
         except Unsupported as reason:
             run.unsupported[chosen] = str(reason)
             return False
+        except Exception as error:
+            # One broken run must not cost the campaign what it knows; it is reported, and the exit code says undetermined.
+            self.troubles.append(f"harness error in run {self.runs} at {chosen.text}: {type(error).__name__}: {error}")
+            run.hung = True
+            return False
         self._count(run, before, sent, observation)
         return True
 
@@ -121,12 +132,10 @@ class Campaign:
             self.policy.setdefault(choice, set()).update(values)
         for choice, value in run.monitor.policy.items():
             self.policy.setdefault(choice, set()).add(value)
-        if run.hung:
+        if run.hung and run.monitor.exchanges and run.monitor.exchanges[-1][1].outcome.kind == "hung":
             self.troubles.append(f"run {self.runs} hung at {run.monitor.exchanges[-1][0].op}")
-        elif run.violation is not None:
-            self._violated(run.session.target, run.violation, run)
-        elif run.monitor.deviated:
-            self._documented(run)
+        elif run.violation is not None or run.monitor.deviated:
+            self.collector.take(run.session.target, run.monitor.exchanges)
         self._tell(RunFinished(self.progress()))
 
     @property
@@ -138,8 +147,6 @@ class Campaign:
 
     def run(self) -> TargetReport:
         """The whole campaign. A KeyboardInterrupt ends it early with everything found so far."""
-        from fuzzresume.campaign.random_phase import random_phase
-
         self._tell(TargetStarted(self.target, self.seed))
         interrupted = False
         try:
@@ -165,13 +172,13 @@ class Campaign:
             self.commands,
             (len(self.states & total.states), len(total.states)),
             (len(pairs), len(total.pairs)),
-            len(self.findings),
+            len(self.collector.findings),
             self.clock() - self._began,
         )
 
     def report(self, interrupted: bool = False) -> TargetReport:
         """What the campaign says about the target."""
-        found = sorted(self.findings, key=lambda f: (f.verdict, f.id))
+        found = sorted(self.collector.findings, key=lambda f: (f.verdict, f.id))
         said = {choice: " | ".join(sorted(values)) for choice, values in sorted(self.policy.items())}
         can = self.target.capabilities
         return TargetReport(
@@ -182,31 +189,37 @@ class Campaign:
 
     def _tour_run(self, tour: Tour) -> bool:
         """One run of the tour; False when the tour is over."""
-        tour.begin()
         target = self.draw_target()
         run = self.open(target)
-        sent = 0
+        planned = False
         try:
-            while not run.over and not self._stopping():
+            for _ in range(STEPS):
+                if run.over or self._stopping():
+                    break
                 node = node_of(run.state, run.spent)
                 step = tour.next(node, run.offer())
                 if step is None:
                     break
+                planned = True
                 chosen, hope = step
                 crash = self._crash(run, chosen, hope.state if hope else None)
-                if (chosen.crash is None or crash is not None) and self.send(run, chosen, crash):
-                    sent += 1
+                if (chosen.crash is not None and crash is None) or not self.send(run, chosen, crash):
+                    run.unsupported.setdefault(chosen, "no crash point is known here")
+                    tour.went(node, chosen, None)
                 else:
-                    run.unsupported.setdefault(chosen, "no crash point is known here yet")
-                tour.sent(node, chosen)
+                    tour.went(node, chosen, None if run.violation else node_of(run.state, run.spent))
         finally:
+            tour.end()
             self.close(run)
-        return bool(sent)
+        return planned
 
     def _crash(self, run: Run, chosen: Label, wanted: Abstract | None) -> CrashPoint | None:
         if chosen.crash is None:
             return None
-        options = options_text(run.session.target.options)
+        target = run.session.target
+        options = options_text(target.options)
+        if not self.points.taught(options):
+            self.points.teach(options, catalogue(target, self.executor.workload, self.executor.search_mode(target)))
         return self.points.choose(options, abstract(run.state), chosen, self.rng, wanted)
 
     def _stopping(self) -> bool:
@@ -234,55 +247,9 @@ class Campaign:
             self._special = Graph(self.reference, self.scope, self.policy)
         return self._special
 
-    def _violated(self, target: Target, violation: Violation, run: Run) -> None:
-        profile = profile_of(target.capabilities) if run.monitor.deviated else frozenset()
-        self._record(target, diagnose(self.reference, violation, profile), "violated")
-
-    def _documented(self, run: Run) -> None:
-        """A run that only a documented deviation explains: the same search for a minimal trace, another verdict."""
-        target = run.session.target
-        commands = tuple(c for c, _ in run.monitor.exchanges)
-        done = self.executor.execute(target, commands, profile=frozenset())
-        if done.violation is not None:
-            self._record(target, diagnose(self.reference, done.violation, frozenset()), "documented")
-
-    def _record(self, target: Target, diagnosis: Diagnosis, verdict: str) -> None:
-        known = next((f for f in self.findings if f.verdict == verdict and f.covers(diagnosis)), None)
-        if known is not None:
-            known.join(diagnosis)
-            return
-        commands = tuple(c for c, _ in diagnosis.violation.exchanges)
-        again = self.executor.execute(target, commands, profile=frozenset() if verdict == "documented" else None)
-        flaky = "" if again.violation is not None else "did not show again in process"
-        if not flaky:
-            small = Minimiser(self.executor, target, commands, diagnosis, documented=verdict == "documented")
-            commands = small.run(frozenset(self.pinned))
-            target, diagnosis = small.target, small.diagnosis
-            known = next((f for f in self.findings if f.verdict == verdict and f.covers(diagnosis)), None)
-            if known is not None:
-                known.join(diagnosis)
-                return
-        finding = Finding(
-            target,
-            dict(target.options),
-            commands,
-            diagnosis,
-            diagnosis.explanation,
-            self.reference,
-            verdict=verdict,
-            flaky=flaky,
-        )
-        if self.confirmer is not None:
-            finding.confirmed = self.confirmer.confirm(finding)
-        finding.trace = self.save(finding)
-        self.findings.append(finding)
+    def _found(self, finding: Finding) -> None:
         self._tell(FindingFound(finding, self.progress()))
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:
             handler.handle(event)
-
-
-def targets_of(adapter: Adapter, pinned: Mapping[str, str]) -> Target:
-    """The target whose unpinned options have their defaults. Raises BadOption."""
-    return Target(adapter, pinned)

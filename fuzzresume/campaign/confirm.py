@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, diagnose
-from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import BadOption, Target
 
 TIMES = 3
@@ -39,11 +38,11 @@ class Confirmer:
         if target.options != finding.options:
             finding.target, finding.options = target, dict(target.options)
         shown = 0
-        profile = frozenset() if finding.verdict == "documented" else profile_of(target.capabilities)
+        profile = finding.profile
         for _ in range(TIMES):
             done = self._executor.execute(target, finding.commands, "forked", profile=profile)
             if done.violation is not None:
-                found = diagnose(self._executor.reference, done.violation, profile)
+                found = diagnose(self._executor.reference, done.violation, profile, target)
                 shown += found.same_as(finding.diagnosis)
         if shown < TIMES:
             finding.flaky = f"flaky: {shown} of {TIMES} replays in real processes"

@@ -49,9 +49,9 @@ class Executor:
     def search_mode(self, target: Target) -> Mode:
         """The cheapest faithful way to die: in process, else images, else real."""
         can = target.capabilities
-        if can.in_process:
+        if can.in_process or not can.durable:
             return "in-process"
-        return "images" if can.images and can.durable else "forked"
+        return "images" if can.images else "forked"
 
     def open(
         self, target: Target, mode: Mode | None = None, scope: Scope | None = None, profile: Faults | None = None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.explain import Explanation, explain, intersect
-from fuzzresume.contract.faults import FAULTS
+from fuzzresume.contract.faults import FAULTS, NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import label
 from fuzzresume.contract.monitor import Violation
@@ -17,6 +17,7 @@ from fuzzresume.contract.properties import Anomaly, attribute
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import Found, Trace
 from fuzzresume.contract.words import say_commands, say_violation
+from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import Target
 
 
@@ -30,16 +31,33 @@ class Diagnosis:
 
     def same_as(self, other: Diagnosis) -> bool:
         """Whether two violations can be one defect: they share an explanation, or look alike where none has one."""
+        if self.anomaly.limit != other.anomaly.limit:
+            return False
         if self.explanation or other.explanation:
             shared = intersect([self.explanation, other.explanation])
             return bool(shared) and (self.anomaly.property == other.anomaly.property or len(shared[0]) == 1)
         return self.anomaly == other.anomaly
 
 
-def diagnose(reference: Reference, violation: Violation, profile: Faults) -> Diagnosis:
-    """Explain a violation and give it its property."""
+def diagnose(reference: Reference, violation: Violation, profile: Faults, target: Target) -> Diagnosis:
+    """Explain a violation and give it its property.
+
+    Where the wire cannot name a question, an answer that reaches another one is the API's limit, not the engine's slip
+    (docs/CONTRACT.md, *redeliver*: CO, reported with FI): those are findings of their own.
+    """
     explanation = explain(reference, violation.exchanges, profile)
-    return Diagnosis(attribute(reference.workload, violation, explanation), explanation, violation)
+    named = attribute(reference.workload, violation, explanation)
+    sent = violation.command
+    mute = sent.op in ("resume", "redeliver", "stray") and sent.at == "latest" and not target.capabilities.names_question
+    if mute and any("Misroute" in names for names in explanation):
+        named = named._replace(cls="an answer reached another question, for the call names none (FI)", limit="FI")
+    return Diagnosis(named, explanation, violation)
+
+
+def excused(diagnosis: Diagnosis, target: Target) -> bool:
+    """Whether every explanation is a mechanism that the target's documentation states."""
+    documented = profile_of(target.capabilities)
+    return bool(diagnosis.explanation) and all(set(names) <= documented for names in diagnosis.explanation)
 
 
 @dataclass
@@ -47,7 +65,8 @@ class Finding:
     """One defect of one target: its minimal trace, and every violation of the campaign that it accounts for.
 
     `confirmed` is such as `3/3` (replays in real processes that reproduced it) or the words that say why there were none;
-    `verdict` is `violated`, or `documented` where the framework states the weaker rule.
+    `verdict` is `violated`, or `documented` where the framework states the weaker rule. `profile` are the deviations that
+    the trace was judged beyond.
     """
 
     target: Target
@@ -61,7 +80,7 @@ class Finding:
     seen: int = 1
     flaky: str = ""
     trace: Path | None = None
-    others: list[Diagnosis] = field(default_factory=list)
+    profile: Faults = NONE
 
     @property
     def property_name(self) -> str:
@@ -104,7 +123,7 @@ class Finding:
     def join(self, diagnosis: Diagnosis) -> None:
         """Count a further violation: the group is explained by what explains every one of its traces."""
         self.seen += 1
-        self.explained_by = intersect([self.explained_by, diagnosis.explanation]) if self.explained_by else ()
+        self.explained_by = intersect([self.explained_by, diagnosis.explanation]) or self.explained_by
 
     def to_trace(self) -> Trace:
         """The trace file's content."""
@@ -117,6 +136,7 @@ class Finding:
             observed,
             [list(names) for names in self.explained_by],
             self.verdict,
+            sorted(self.profile),
         )
         return Trace(
             self.target.adapter.name,

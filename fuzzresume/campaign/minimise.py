@@ -6,12 +6,12 @@ pairs until nothing more goes, then simplify what is left. A candidate counts on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.findings import Diagnosis, diagnose, renumber
+from fuzzresume.campaign.findings import Finding, diagnose, excused, renumber
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
@@ -23,27 +23,22 @@ BUDGET = 200
 
 
 class Minimiser:
-    """Shrinks one failing trace. `diagnosis` and `target` follow the shortest candidate found so far.
+    """Shrinks one finding's trace; `commands`, `diagnosis` and `target` follow the shortest candidate found so far."""
 
-    `documented`: the deviation is one that the target's documentation states, so candidates are judged without its profile.
-    """
-
-    def __init__(
-        self,
-        executor: Executor,
-        target: Target,
-        commands: Sequence[Command],
-        diagnosis: Diagnosis,
-        *,
-        documented: bool = False,
-    ) -> None:
+    def __init__(self, executor: Executor, finding: Finding) -> None:
         self._executor = executor
-        self._documented = documented
-        self.target = target
-        self.commands = renumber(commands[: diagnosis.violation.index + 1])
-        self.diagnosis = diagnosis
+        self.target = finding.target
+        self.diagnosis = finding.diagnosis
+        self.commands = renumber(finding.commands[: finding.diagnosis.violation.index + 1])
+        self._beyond_documented = bool(finding.profile)
+        self._excused = excused(finding.diagnosis, finding.target)
         self._left = BUDGET
         self._refuted: set[tuple[tuple[Command, ...], str]] = set()
+
+    @property
+    def profile(self) -> Faults:
+        """The deviations that the present trace is judged beyond."""
+        return self._profile(self.target)
 
     def run(self, pinned: frozenset[str] = frozenset()) -> tuple[Command, ...]:
         """The 1-minimal commands. Options in `pinned` keep their values."""
@@ -87,16 +82,19 @@ class Minimiser:
         if self._left <= 0 or not candidate or key in self._refuted:
             return False
         self._left -= 1
-        profile: Faults = NONE if self._documented else profile_of(target.capabilities)
+        profile = self._profile(target)
         done = self._executor.execute(target, candidate, profile=profile, steered=True)
         if done.violation is not None:
-            found = diagnose(self._executor.reference, done.violation, profile)
-            if found.same_as(self.diagnosis):
+            found = diagnose(self._executor.reference, done.violation, profile, target)
+            if found.same_as(self.diagnosis) and excused(found, target) == self._excused:
                 self.commands = candidate[: done.violation.index + 1]
                 self.target, self.diagnosis = target, found
                 return True
         self._refuted.add(key)
         return False
+
+    def _profile(self, target: Target) -> Faults:
+        return profile_of(target.capabilities) if self._beyond_documented else NONE
 
 
 def _plainer(command: Command) -> Iterator[Command]:

@@ -6,9 +6,10 @@ A point is worth trying once per command, state and option set; then the points 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.commands import CrashPoint, Op
 from fuzzresume.contract.menu import Abstract, Label
 from fuzzresume.harness.session import crash_points
 
@@ -25,22 +26,28 @@ class CrashPoints:
 
     _known: dict[Place, list[CrashPoint]] = field(default_factory=dict)
     _by_command: dict[tuple[str, str], list[CrashPoint]] = field(default_factory=dict)
+    _taught: set[str] = field(default_factory=set)
     _tried: dict[Place, dict[CrashPoint, Abstract]] = field(default_factory=dict)
+
+    def taught(self, options: str) -> bool:
+        """Whether `teach` was called for this option set."""
+        return options in self._taught
+
+    def teach(self, options: str, catalogue: Mapping[Op, tuple[CrashPoint, ...]]) -> None:
+        """Take the points of fault-free runs: what a command falls back on in a state where it never went through."""
+        self._taught.add(options)
+        for op, points in catalogue.items():
+            self._by_command[(options, op)] = list(points)
 
     def passed(self, options: str, state: Abstract, item: Label, hooks: tuple[str, ...]) -> None:
         """Remember the hooks that a command passed in a state without dying."""
         if item.crash is None and hooks:
             points = crash_points(hooks)
             self._known.setdefault((options, state, _plain(item)), points)
-            self._by_command.setdefault((options, item.op), points)
 
     def came_to(self, options: str, state: Abstract, item: Label, point: CrashPoint, after: Abstract) -> None:
         """Remember the state that a death at `point` led to."""
         self._tried.setdefault((options, state, item), {})[point] = after
-
-    def knows(self, options: str, state: Abstract, item: Label) -> bool:
-        """Whether points were seen for this very command in this very state."""
-        return (options, state, _plain(item)) in self._known
 
     def choose(
         self, options: str, state: Abstract, item: Label, rng: random.Random, wanted: Abstract | None = None

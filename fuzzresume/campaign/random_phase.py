@@ -41,8 +41,7 @@ def random_phase(campaign: Campaign) -> None:
         def begin(self, target: Target) -> Run | None:
             if campaign.spent:
                 return None
-            crashes = 2 if target.capabilities.deterministic else 0
-            return campaign.open(target, crashes=crashes, specials=2)
+            return campaign.open(target, crashes=2, specials=2)
 
         def send(self, run: Run, chosen: Label, crash: CrashPoint | None) -> None:
             campaign.send(run, chosen, crash)

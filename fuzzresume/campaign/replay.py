@@ -12,7 +12,6 @@ from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.trace import Trace
 from fuzzresume.contract.words import say_violation
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.sessions import Mode
 from fuzzresume.harness.target import Target, TargetError, load_adapter
 
@@ -39,8 +38,7 @@ def replay_trace(executor: Executor, trace: Trace) -> Replayed:
     except TargetError as error:
         return Replayed("cannot run", str(error))
     mode: Mode = "forked" if file_twin(target) is target else "in-process"
-    documented = trace.found is not None and trace.found.verdict == "documented"
-    profile = NONE if documented else profile_of(target.capabilities)
+    profile = NONE if trace.found is None else frozenset(trace.found.beyond)
     try:
         done = executor.execute(target, trace.commands, mode, profile=profile)
     except Unsupported as reason:
@@ -51,7 +49,7 @@ def replay_trace(executor: Executor, trace: Trace) -> Replayed:
         if done.stopped:
             return Replayed("cannot run", done.stopped + versions)
         return Replayed("no longer reproduces", f"the contract admits all {done.sent} commands{versions}")
-    found = diagnose(executor.reference, done.violation, profile)
+    found = diagnose(executor.reference, done.violation, profile, target)
     if trace.found is not None:
         group = tuple(tuple(names) for names in trace.found.explained_by)
         finding = Finding(target, dict(target.options), trace.commands, found, group, executor.reference)

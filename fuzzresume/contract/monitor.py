@@ -155,6 +155,15 @@ class Monitor:
         return dict(sorted(shared))
 
 
+def judge(reference: Reference, exchanges: Iterable[Exchange], profile: Faults = NONE) -> Violation | None:
+    """The first violation of a trace that was observed already, beyond `profile`."""
+    monitor = Monitor(reference, profile)
+    for command, observation in exchanges:
+        if (violation := monitor.observe(command, observation)) is not None:
+            return violation
+    return None
+
+
 def replay(reference: Reference, exchanges: Iterable[Exchange], faults: Faults) -> tuple[World, ...]:
     """The worlds that explain a whole trace under `faults`; empty when none does."""
     worlds: tuple[World, ...] = (World(State()),)

@@ -108,10 +108,14 @@ PROPERTIES: dict[str, Property] = {
 
 
 class Anomaly(NamedTuple):
-    """What is wrong with an observation, read from the trace alone: a property and a class in words."""
+    """What is wrong with an observation: a property and a class in words.
+
+    `limit` is `FI` where the API cannot express what the command meant, so that no engine behind it could do right.
+    """
 
     property: str
     cls: str
+    limit: str = ""
 
 
 def attribute(workload: Workload, violation: Violation, explanation: Explanation) -> Anomaly:
@@ -149,12 +153,14 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
         return Anomaly("IN", "inspection was not inert")
     if command.op == "restart":
         return Anomaly("RS", "restart is none of its legal things")
+    before = set(observation.before.done or ())
+    refired = [t for t in effects if t in before or effects.count(t) > 1]
     if command.op == "fork":
+        if refired:
+            return Anomaly("EO", "a durable effect fired again on a fork")
         return Anomaly("FD", "a fork was not served its own answer")
     if state.fork is not None and command.branch == "trunk":
         return Anomaly("FD", "the trunk changed after a fork")
-    before = set(observation.before.done or ())
-    refired = [t for t in effects if t in before or effects.count(t) > 1]
     inert = command.op in ("redeliver", "stray") or (command.op == "resume" and command.question in branch.acked)
     if inert:
         return Anomaly("CO", "a delivery that must be inert was not")

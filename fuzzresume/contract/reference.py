@@ -122,6 +122,9 @@ class Reference:
         for served in tokens:
             answers = with_answer(cut_off.answers, question, served)
             for run in self._runs(state, command, faults, cut_off, answers, token):
+                if run.kind == "crashed" and run.branch.visible == cut_off.visible:
+                    # Nothing of the branch is durable: the store shows the trunk, and one effect may be in doubt.
+                    yield Transition(_expect(run)._replace(frontier=still), state)
                 for latest in ("fork", "trunk", "moved"):
                     after = state._replace(
                         fork=run.branch, latest="trunk" if latest == "trunk" else "fork", moves=latest == "moved"
@@ -131,8 +134,6 @@ class Reference:
                     if "ForkLeak" in faults:
                         for leaked in self._leaks(trunk, token, run.branch):
                             yield Transition(_expect(run), after._replace(trunk=leaked), note)
-        if command.crash is not None:
-            yield Transition(Expect("crashed", frontier=still), state)
 
     def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         yield from self._recovery(state, command, faults, state.branch(command.branch))
@@ -303,7 +304,8 @@ class Reference:
             died_early = step.expect.kind == "crashed" and not step.state.trunk.done
             if died_early and note is not None:
                 # Nothing of the new epoch is durable: the store may still show the old one.
-                yield Transition(step.expect._replace(frontier=frozenset(state.branch("latest").visible)), state)
+                shown = frozenset(state.branch("latest").visible)
+                yield Transition(step.expect._replace(frontier=shown, reentered=None), state)
             yield Transition(step.expect._replace(reentered=None), step.state, note)
 
     def _go_on(
@@ -373,14 +375,14 @@ class Reference:
 
     def _from_any(self, branch: Branch, last: int) -> Iterator[Plan]:
         durable = [t for t in self.workload.order if t in branch.done]
-        todo = tuple(Step(t) for t in self.workload.order if t not in branch.done)
+        todo = _todo(self.workload, branch)
         for i, first in enumerate(durable):
             if self.workload.order.index(first) <= self.workload.order.index(last):
                 yield tuple(Step(t, again=True) for t in durable[i:]) + todo
 
     def _any_plan(self, branch: Branch) -> Iterator[Plan]:
         yield from self._from_any(branch, self.workload.order[-1])
-        todo = tuple(Step(t) for t in self.workload.order if t not in branch.done)
+        todo = _todo(self.workload, branch)
         yield todo
         if todo:
             yield (Step(todo[0].task, skip=True), *todo[1:])
@@ -399,10 +401,14 @@ class Reference:
         order = [t for t in self.workload.order if t in old.done]
         for kept in range(len(order) + 1):
             done = tuple(sorted(order[:kept]))
-            for answers in ((), old.answers):
+            for answers in (old.answers[:n] for n in range(len(old.answers) + 1)):
                 for marks in ((), old.marks):
                     if kept or answers:
                         yield fresh._replace(status="crashed", done=done, answers=answers, marks=marks, base=0)
+
+
+def _todo(workload: Workload, branch: Branch) -> Plan:
+    return tuple(Step(t) for t in workload.order if t not in branch.done)
 
 
 def _token(command: Command) -> Token:

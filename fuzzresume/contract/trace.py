@@ -35,7 +35,7 @@ class Row(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Found(msgspec.Struct, forbid_unknown_fields=True):
-    """What the trace shows: the property violated, and how."""
+    """What the trace shows: the property violated, and how. `beyond` are known deviations that the trace also shows."""
 
     id: str
     property: str
@@ -44,6 +44,7 @@ class Found(msgspec.Struct, forbid_unknown_fields=True):
     observed: str
     explained_by: list[list[str]] = []
     verdict: str = "violated"
+    beyond: list[str] = []
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True):
