@@ -84,11 +84,7 @@ class LangGraphLife:
 
 def graph_program(env: Env, saver: Hooked) -> Any:
     """The workload as a compiled `StateGraph`: one node a task, in order. State, nodes and names are this life's own."""
-    if env.options["schema"] == "pydantic":
-        state: Any = create_model("State", marks=(Annotated[list[str], operator.add], ...), note=(str, ...))
-    else:
-        state = TypedDict("State", {"marks": Annotated[list[str], operator.add], "note": str})  # noqa: UP013
-    graph: Any = StateGraph(state)
+    graph: Any = StateGraph(_pydantic_state() if env.options["schema"] == "pydantic" else _typed_state())
     before = START
     for number in env.workload.order:
         name = f"t{number}"
@@ -101,7 +97,7 @@ def graph_program(env: Env, saver: Hooked) -> Any:
 
 def functional_program(env: Env, saver: Hooked) -> Any:
     """The workload as an `entrypoint` that calls one `task` a task, in order; its result is what the next input adds to."""
-    steps = [task(_step(env, number), name=f"t{number}") for number in env.workload.order]
+    steps: list[Any] = [task(name=f"t{number}")(_step(env, number)) for number in env.workload.order]
 
     @entrypoint(checkpointer=saver)
     def program(_: str, *, previous: list[str] | None = None) -> list[str]:
@@ -111,6 +107,18 @@ def functional_program(env: Env, saver: Hooked) -> Any:
         return marks
 
     return program
+
+
+def _typed_state() -> Any:
+    class State(TypedDict):
+        marks: Annotated[list[str], operator.add]
+        note: str
+
+    return State
+
+
+def _pydantic_state() -> Any:
+    return create_model("State", marks=(Annotated[list[str], operator.add], ...), note=(str, ...))
 
 
 def _node(env: Env, number: int) -> Any:

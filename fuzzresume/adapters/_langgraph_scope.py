@@ -18,8 +18,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
-from langgraph._internal._queue import SyncQueue
+from langgraph._internal import _queue
 from langgraph.pregel import _checkpoint, _executor, _loop
+
+# Not LangGraph's interface, so nothing is typed.
+_QUEUE: Any = _queue
+_EXECUTOR: Any = _executor
+_CHECKPOINT: Any = _checkpoint
 
 RECORDING = frozenset({"put_writes", "_checkpointer_put_after_previous"})
 """The functions that LangGraph submits in order to write records."""
@@ -123,8 +128,8 @@ class CallerExecutor(contextlib.AbstractContextManager["CallerExecutor"]):
 
     def submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
         """Run or defer `fn`. LangGraph wraps what it submits: the function meant is the first or second argument."""
-        meant = args[1] if fn is _executor.next_tick else args[0]
-        if getattr(meant, "__func__", None) is SyncQueue.wait:
+        meant = args[1] if fn is _EXECUTOR.next_tick else args[0]
+        if getattr(meant, "__func__", None) is _QUEUE.SyncQueue.wait:
             # It waits until another thread may have streamed something. There is none, so the wait is over.
             waiter: concurrent.futures.Future[Any] = concurrent.futures.Future()
             waiter.set_result(None)
@@ -149,15 +154,18 @@ class CallerExecutor(contextlib.AbstractContextManager["CallerExecutor"]):
 def _run(future: concurrent.futures.Future[Any], work: Callable[[], Any]) -> None:
     try:
         result = work()
-    except Exception as error:
+    except BaseException as error:
+        # Also of a death: LangGraph's executor waits, while it unwinds, for every future it was given.
         future.set_exception(error)
+        if not isinstance(error, Exception):
+            raise
     else:
         future.set_result(result)
 
 
 def _install() -> None:
     """Replace LangGraph's module attributes by the context-aware ones."""
-    stock_executor, stock_uuid6 = _executor.get_executor_for_config, _checkpoint.uuid6
+    stock_executor, stock_uuid6 = _EXECUTOR.get_executor_for_config, _CHECKPOINT.uuid6
 
     def get_executor_for_config(config: Any) -> Any:
         scope = _SCOPE.get()

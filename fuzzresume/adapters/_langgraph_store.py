@@ -40,7 +40,7 @@ class MemoryContents(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One checkpoint: the state's channels, their versions, and the (channel, value) writes pending on it, in store order."""
+    """One checkpoint: channels, their versions, and the (channel, value) writes pending on it, in store order."""
 
     parent: str | None
     values: Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -36,6 +37,9 @@ from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import Run, scope_of
 from fuzzresume.harness.target import BadOption, Target
+
+SHARE = 10
+"""Runs of a variant's tour between two batches of random runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +79,10 @@ class Campaign:
         self.runs = self.commands = 0
         self.phase = "tour"
         self._began = self.clock()
-        self._reported = 0
+        self._counted_for: tuple[object, ...] | None = None
+        self._counted: tuple[set[Abstract], set[Pair]] = (set(), set())
 
     # What phases call.
-
-    def draw_target(self) -> Target:
-        """The options of the next run: the defaults one time in three, else drawn; pinned ones keep their values."""
-        adapter = self.target.adapter
-        if self.rng.random() < 1 / 3:
-            return self.target
-        while True:
-            options = {k: self.pinned.get(k) or self.rng.choice(values) for k, values in adapter.options.items()}
-            try:
-                return Target(adapter, options)
-            except BadOption:
-                continue
 
     def open(self, target: Target, *, crashes: int = 1, specials: int = 1) -> Run:
         """Begin a run within the given bounds."""
@@ -140,22 +133,21 @@ class Campaign:
 
     @property
     def spent(self) -> bool:
-        """The budget is used up."""
-        if self.runs and self.budget.runs is not None and self.runs >= self.budget.runs:
-            return True
-        return bool(self.runs) and self.budget.seconds is not None and self.clock() - self._began >= self.budget.seconds
+        """The budget is used up; at least one run is always made."""
+        out_of_runs = self.budget.runs is not None and self.runs >= self.budget.runs
+        return bool(self.runs) and (out_of_runs or self.late)
+
+    @property
+    def late(self) -> bool:
+        """The campaign's time is over."""
+        return self.budget.seconds is not None and self.clock() - self._began >= self.budget.seconds
 
     def run(self) -> TargetReport:
         """The whole campaign. A KeyboardInterrupt ends it early with everything found so far."""
         self._tell(TargetStarted(self.target, self.seed))
         interrupted = False
         try:
-            tour = Tour(self.graph, self.rng)
-            while not self.spent and self._tour_run(tour):
-                pass
-            self.phase = "random"
-            while not self.spent:
-                random_phase(self)
+            self._explore()
         except KeyboardInterrupt:
             interrupted = True
         report = self.report(interrupted)
@@ -164,14 +156,13 @@ class Campaign:
 
     def progress(self) -> Progress:
         """Where the campaign stands."""
-        total = self._specialised()
-        pairs = self.reached & total.pairs
+        states, pairs = self._reachable()
         return Progress(
             self.phase,
             self.runs,
             self.commands,
-            (len(self.states & total.states), len(total.states)),
-            (len(pairs), len(total.pairs)),
+            (len(self.states & states), len(states)),
+            (len(self.reached & pairs), len(pairs)),
             len(self.collector.findings),
             self.clock() - self._began,
         )
@@ -185,16 +176,40 @@ class Campaign:
             self.target, verdicts(self.tally, can, found), said, found, self.progress(), self.troubles, interrupted
         )
 
-    # The tour phase.
+    # The phases.
 
-    def _tour_run(self, tour: Tour) -> bool:
-        """One run of the tour; False when the tour is over."""
-        target = self.draw_target()
+    def _explore(self) -> None:
+        """The tour of the default options; then, in turn, random runs and tours under each other option value."""
+        tour = Tour(self.graph, self.rng)
+        while not self.spent and self._tour_run(tour, self.target):
+            pass
+        tours = [(target, Tour(self.graph, self.rng)) for target in self._variants()]
+        while not self.spent:
+            self.phase = "random"
+            random_phase(self)
+            self.phase = "tour"
+            if tours:
+                target, tour = tours.pop(0)
+                if all(not self.spent and self._tour_run(tour, target) for _ in range(SHARE)):
+                    tours.append((target, tour))
+
+    def _variants(self) -> list[Target]:
+        """The target with one option at a time away from its default."""
+        found = []
+        for option, values in self.target.adapter.options.items():
+            for value in values if option not in self.pinned else ():
+                if value != self.target.options[option]:
+                    with contextlib.suppress(BadOption):
+                        found.append(Target(self.target.adapter, {**self.target.options, option: value}))
+        return found
+
+    def _tour_run(self, tour: Tour, target: Target) -> bool:
+        """One run of a tour; False when the tour is over."""
         run = self.open(target)
         planned = False
         try:
             for _ in range(STEPS):
-                if run.over or self._stopping():
+                if run.over or self.late:
                     break
                 node = node_of(run.state, run.spent)
                 step = tour.next(node, run.offer())
@@ -209,7 +224,6 @@ class Campaign:
                 else:
                     tour.went(node, chosen, None if run.violation else node_of(run.state, run.spent))
         finally:
-            tour.end()
             self.close(run)
         return planned
 
@@ -221,9 +235,6 @@ class Campaign:
         if not self.points.taught(options):
             self.points.teach(options, catalogue(target, self.executor.workload, self.executor.search_mode(target)))
         return self.points.choose(options, abstract(run.state), chosen, self.rng, wanted)
-
-    def _stopping(self) -> bool:
-        return self.budget.seconds is not None and self.clock() - self._began >= self.budget.seconds
 
     # Bookkeeping.
 
@@ -240,12 +251,11 @@ class Campaign:
             if sent.crash is not None:
                 self.points.came_to(options, state, chosen, sent.crash, after)
 
-    def _specialised(self) -> Graph:
-        key = tuple((c, tuple(sorted(v))) for c, v in sorted(self.policy.items()))
-        if getattr(self, "_special_key", None) != key:
-            self._special_key = key
-            self._special = Graph(self.reference, self.scope, self.policy)
-        return self._special
+    def _reachable(self) -> tuple[set[Abstract], set[Pair]]:
+        key = tuple((choice, tuple(sorted(values))) for choice, values in sorted(self.policy.items()))
+        if key != self._counted_for:
+            self._counted_for, self._counted = key, self.graph.reachable(self.policy)
+        return self._counted
 
     def _found(self, finding: Finding) -> None:
         self._tell(FindingFound(finding, self.progress()))

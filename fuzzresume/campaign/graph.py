@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.menu import Abstract, Label, Scope, Spent, abstract, command, menu, spend
 from fuzzresume.contract.reference import Reference
-from fuzzresume.contract.state import State, Transition
+from fuzzresume.contract.state import State
 from fuzzresume.contract.workload import Question, Token
 
 Pair = tuple[Abstract, Label]
@@ -33,54 +33,59 @@ def node_of(state: State, spent: Spent) -> Node:
     return Node(abstract(state), spent.crashes, tuple(sorted(spent.specials)), spent.failed)
 
 
+Choice = tuple[str, str] | None
+"""The legal choice that an edge rests on, or None."""
+
+
 class Graph:
-    """Every node reachable within the scope, its labels in menu order, and where each may lead."""
+    """Every node reachable within the scope, its labels in menu order, and where each may lead by which choice."""
 
-    def __init__(self, reference: Reference, scope: Scope, policy: Mapping[str, set[str]] | None = None) -> None:
-        self.edges: dict[Node, dict[Label, tuple[Node, ...]]] = {}
-        self._reference = reference
-        self._scope = scope
-        self._policy = policy or {}
-        self._build()
+    def __init__(self, reference: Reference, scope: Scope) -> None:
+        self.edges: dict[Node, dict[Label, dict[Node, dict[Choice, None]]]] = {}
+        self.first = node_of(State(), Spent())
+        self._build(reference, scope)
 
-    @property
-    def states(self) -> set[Abstract]:
-        """The abstract states."""
-        return {node.state for node in self.edges}
+    def leads(self, node: Node, item: Label) -> tuple[Node, ...]:
+        """Where a command may lead, by any legal choice."""
+        return tuple(self.edges.get(node, {}).get(item, ()))
 
-    @property
-    def pairs(self) -> set[Pair]:
-        """The (abstract state, command) pairs: the known total that coverage is counted out of."""
-        return {(node.state, item) for node, out in self.edges.items() for item in out}
+    def reachable(self, policy: Mapping[str, set[str]]) -> tuple[set[Abstract], set[Pair]]:
+        """The states, and the (state, command) pairs, of the graph of one policy: what coverage is counted out of.
 
-    def _allowed(self, transition: Transition) -> bool:
-        note = transition.note
-        return note is None or note.choice not in self._policy or note.value in self._policy[note.choice]
+        A choice that the policy does not mention was never seen to be made; its edges stay in.
+        """
+        seen, todo = {self.first}, [self.first]
+        while todo:
+            for leads in self.edges[todo.pop()].values():
+                for onward, choices in leads.items():
+                    if onward not in seen and any(_allowed(choice, policy) for choice in choices):
+                        seen.add(onward)
+                        todo.append(onward)
+        return {node.state for node in seen}, {(node.state, item) for node in seen for item in self.edges[node]}
 
-    def _build(self) -> None:
-        first = (State(), Spent())
-        seen = {_concrete(*first)}
-        todo = deque([first])
+    def _build(self, reference: Reference, scope: Scope) -> None:
+        start = (State(), Spent())
+        seen = {_concrete(*start)}
+        todo = deque([start])
         while todo:
             state, spent = todo.popleft()
-            node = node_of(state, spent)
-            out = self.edges.setdefault(node, {})
-            for item in menu(self._reference.workload, state, spent, self._scope):
-                leads = dict.fromkeys(out.get(item, ()))
+            out = self.edges.setdefault(node_of(state, spent), {})
+            for item in menu(reference.workload, state, spent, scope):
+                leads = out.setdefault(item, {})
                 sent = command(item, _token(state, spent, item), _crash(item))
-                for transition in self._reference.step(state, sent):
-                    if not self._allowed(transition):
-                        continue
-                    died = transition.expect.kind == "crashed"
-                    after = spend(
-                        state, spent, sent, "failed" if died and item.crash == "exception" else transition.expect.kind
-                    )
-                    leads[node_of(transition.state, after)] = None
+                for transition in reference.step(state, sent):
+                    kind, note = transition.expect.kind, transition.note
+                    after = spend(state, spent, sent, "failed" if (kind, item.crash) == ("crashed", "exception") else kind)
+                    choice = (note.choice, note.value) if note is not None else None
+                    leads.setdefault(node_of(transition.state, after), {})[choice] = None
                     key = _concrete(transition.state, after)
                     if key not in seen:
                         seen.add(key)
                         todo.append((transition.state, after))
-                out[item] = tuple(leads)
+
+
+def _allowed(choice: Choice, policy: Mapping[str, set[str]]) -> bool:
+    return choice is None or choice[0] not in policy or choice[1] in policy[choice[0]]
 
 
 def _token(state: State, spent: Spent, item: Label) -> Token | None:

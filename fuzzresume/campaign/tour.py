@@ -1,8 +1,7 @@
 """The greedy tour: always towards the nearest command that was never sent in its state (docs/DESIGN.md, *Searching*).
 
 Planned on the reference's graph, executed on the real target. The graph holds every way that a legal engine may go; the tour
-learns which ways this target goes and plans with those. A goal that several runs missed is given up and counted as not
-reached.
+learns which ways this target goes and plans with those. A way that several deaths did not take is given up.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ from collections import Counter, deque
 from fuzzresume.campaign.graph import Graph, Node
 from fuzzresume.contract.menu import Label
 
-GIVE_UP = 3
-"""Runs that may miss a goal before the tour leaves it."""
+GIVE_UP = 4
+"""Times that a death may lead elsewhere than hoped, or that a command may not be offered where the graph has it, before the
+tour stops hoping for it."""
 
 STEPS = 16
 """Commands a run at most: no goal lies deeper at the default bounds."""
@@ -29,42 +29,39 @@ class Tour:
         self._graph = graph
         self._rng = rng
         self._went: dict[Goal, dict[Node, None]] = {}
-        self._missed: Counter[Goal] = Counter()
-        self._aim: Goal | None = None
+        self._failed: Counter[tuple[Node, Label, Node]] = Counter()
+        self._absent: Counter[Goal] = Counter()
+        self._hope: Node | None = None
         self._order: dict[Node, list[Label]] = {}
 
     def next(self, node: Node, offered: tuple[Label, ...]) -> tuple[Label, Node | None] | None:
         """The next command from `node` and the node hoped for, or None when nothing new lies ahead in this run."""
+        for item in self._labels(node):
+            if item not in offered:
+                self._absent[node, item] += 1
         found = self._nearest(node, offered)
-        aim = found[0] if found is not None else None
-        if self._aim is not None and aim != self._aim:
-            self._missed[self._aim] += 1
-        self._aim = aim
-        return found[1:] if found is not None else None
+        self._hope = found[1] if found is not None else None
+        return found
 
     def went(self, node: Node, item: Label, after: Node | None) -> None:
         """A command was executed and led to `after` (None: the run ended there, or nothing was sent)."""
         self._went.setdefault((node, item), {}).update({after: None} if after is not None else {})
-        if self._aim == (node, item):
-            self._aim = None
+        if self._hope is not None and after != self._hope:
+            self._failed[node, item, self._hope] += 1
 
-    def end(self) -> None:
-        """A run ended: a goal still aimed at was missed."""
-        if self._aim is not None:
-            self._missed[self._aim] += 1
-            self._aim = None
-
-    def _nearest(self, node: Node, offered: tuple[Label, ...]) -> tuple[Goal, Label, Node | None] | None:
+    def _nearest(self, node: Node, offered: tuple[Label, ...]) -> tuple[Label, Node | None] | None:
         queue: deque[tuple[Node, Label | None, Node | None]] = deque([(node, None, None)])
         seen = {node}
         while queue:
             at, step, hope = queue.popleft()
-            for item in self._labels(at) or offered:
+            for item in self._labels(at) if at in self._graph.edges else offered if step is None else ():
                 if step is None and item not in offered:
                     continue
                 goal = (at, item)
-                if goal not in self._went and self._missed[goal] < GIVE_UP:
-                    return (goal, item, None) if step is None else (goal, step, hope)
+                if self._absent[goal] >= GIVE_UP:
+                    continue
+                if goal not in self._went:
+                    return (item, None) if step is None else (step, hope)
                 for onward in self._leads(goal):
                     if onward not in seen:
                         seen.add(onward)
@@ -75,10 +72,11 @@ class Tour:
         """Where a command leads: where it went, unless it dies, for another crash point can lead elsewhere."""
         node, item = goal
         went = tuple(self._went.get(goal, ()))
-        predicted = self._graph.edges.get(node, {}).get(item, ())
+        predicted = self._graph.leads(node, item)
         if goal in self._went and item.crash is None:
             return went
-        return tuple(dict.fromkeys((*went, *predicted)))
+        hoped = (onward for onward in predicted if self._failed[node, item, onward] < GIVE_UP)
+        return tuple(dict.fromkeys((*went, *hoped)))
 
     def _labels(self, node: Node) -> list[Label]:
         """The node's labels in a drawn but fixed order, plain commands first: they teach the crash points."""

@@ -17,7 +17,7 @@ from fuzzresume.harness.env import Env, Store
 
 @dataclass(frozen=True, slots=True)
 class Documented:
-    """A weaker rule that the framework itself states: the fault switch it excuses, the rule in our words, where, for which version."""
+    """A weaker rule that the framework states: the switch it excuses, the rule in our words, where, for which version."""
 
     switch: str
     rule: str

@@ -29,6 +29,12 @@ from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wi
 DEFAULT_LIMIT = 30.0
 """Seconds that one command may take before its worker is killed and the outcome is hung."""
 
+PATIENCE = 120.0
+"""Seconds that a zygote may take over one request; the longest is to import an adapter or to run a warming scenario."""
+
+FAREWELL = 10.0
+"""Seconds that a closed zygote may take to end its workers before it is killed, which the kernel makes their end too."""
+
 S = TypeVar("S", bound="ForkedSession")
 
 
@@ -37,21 +43,24 @@ class WorkerError(RuntimeError):
 
 
 class Zygote:
-    """The controller's handle on one zygote process. Safe to share between threads."""
+    """The controller's handle on one zygote process. Safe to share between threads.
 
-    def __init__(self, adapter: str, hash_seed: int = 0) -> None:
+    A zygote that leaves a request unanswered for `patience` seconds is killed. Raises WorkerError when it cannot be started.
+    """
+
+    def __init__(self, adapter: str, hash_seed: int = 0, patience: float = PATIENCE) -> None:
         ours, theirs = socket.socketpair()
+        ours.settimeout(patience)
+        self._patience = patience
+        lifeline, self._lifeline = os.pipe()
         root = str(Path(fuzzresume.__file__).parent.parent)
         inherited = [path for path in [os.environ.get("PYTHONPATH", "")] if path]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([root, *inherited]),
-            "PYTHONHASHSEED": str(hash_seed),
-        }
-        with theirs:
+        paths = os.pathsep.join([root, *inherited])
+        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": str(hash_seed)}
+        with theirs, os.fdopen(lifeline, "rb"):
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "fuzzresume.harness.zygote", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-m", "fuzzresume.harness.zygote", str(theirs.fileno()), str(lifeline)],
+                pass_fds=[theirs.fileno(), lifeline],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -79,8 +88,12 @@ class Zygote:
     def fork(self, birth: Birth) -> tuple[int, socket.socket]:
         """A new worker: its process id and the controller's end of its pipe. Raises WorkerError."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            pid = self._ask({"do": "fork", "birth": birth.to_wire()}, theirs)["pid"]
+        try:
+            with theirs:
+                pid = self._ask({"do": "fork", "birth": birth.to_wire()}, theirs)["pid"]
+        except BaseException:
+            ours.close()
+            raise
         return pid, ours
 
     def reap(self, pid: int) -> int:
@@ -89,9 +102,16 @@ class Zygote:
         return status
 
     def close(self) -> None:
-        """End the zygote and every worker it has, and wait for it."""
+        """End the zygote and every worker it has, and wait for it. May be repeated."""
         self._control.close()
-        self._process.wait()
+        try:
+            self._process.wait(FAREWELL)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        lifeline, self._lifeline = self._lifeline, -1
+        if lifeline >= 0:
+            os.close(lifeline)
 
     def _ask(self, wire: Wire, passed: socket.socket | None = None) -> Wire:
         with self._lock:
@@ -100,6 +120,11 @@ class Zygote:
                 if passed is not None:
                     socket.send_fds(self._control, [b"."], [passed.fileno()])
                 reply = receive(self._control)
+            except TimeoutError as error:
+                self._process.kill()
+                self._control.close()
+                what = wire.get("do", "import")
+                raise WorkerError(f"the zygote was killed: {what} took more than {self._patience:g} s") from error
             except OSError:
                 reply = None
             except BaseException:
@@ -114,7 +139,8 @@ class Zygote:
 class Zygotes:
     """The zygotes of one controller, started when first needed. A context manager: the end of it ends them all."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
         self._zygotes: dict[tuple[str, int], Zygote] = {}
         self._lock = threading.Lock()
 
@@ -123,7 +149,9 @@ class Zygotes:
         with self._lock:
             zygote = self._zygotes.get((adapter, hash_seed))
             if zygote is None or not zygote.alive:
-                zygote = self._zygotes[adapter, hash_seed] = Zygote(adapter, hash_seed)
+                if zygote is not None:
+                    zygote.close()
+                zygote = self._zygotes[adapter, hash_seed] = Zygote(adapter, hash_seed, self._patience)
             return zygote
 
     def close(self) -> None:
@@ -152,14 +180,19 @@ class ForkedHost:
         self._alive = True
 
     def perform(self, call: Call) -> tuple[Outcome, tuple[str, ...]]:
-        """Make one call and wait for its reply, for the worker's death, or for the limit, after which it is killed."""
+        """Make one call and wait for its reply, for the worker's death, or for the limit, after which it is killed.
+
+        An interrupt kills it too, and passes through: the reply that is still to come must not answer another call.
+        """
         passed_before = self._hooks.stat().st_size if self._hooks.exists() else 0
         try:
             wire = self._converse(call)
         except TimeoutError:
-            os.kill(self.pid, signal.SIGKILL)
-            self._reap()
+            self._kill()
             return Outcome("hung", seconds=self._limit), self._passed(passed_before)
+        except BaseException:
+            self._kill()
+            raise
         if wire is None:
             how = self._reap()
             planted = call.crash is not None and how == "SIGKILL"
@@ -181,9 +214,18 @@ class ForkedHost:
             self._pipe.settimeout(self._limit)
             while receive(self._pipe) is not None:
                 pass
-        except TimeoutError:
+        except BaseException as error:
+            self._kill()
+            if not isinstance(error, TimeoutError):
+                raise
+        else:
+            with contextlib.suppress(WorkerError):  # without its zygote the worker is dead already
+                self._reap()
+
+    def _kill(self) -> None:
+        if self._zygote.alive:  # else the kernel has killed the worker, and its number may be another process's
             os.kill(self.pid, signal.SIGKILL)
-        with contextlib.suppress(WorkerError):  # without its zygote the worker is dead already
+        with contextlib.suppress(WorkerError):
             self._reap()
 
     def _converse(self, call: Call) -> Wire | None:
@@ -246,14 +288,9 @@ class ForkedSession(Session):
         return self._host.pid if isinstance(self._host, ForkedHost) else None
 
     def _host_for(self, store: Store) -> ForkedHost:
-        birth = Birth(
-            str(store.folder.absolute()),
-            str(self.ledger_path.absolute()),
-            str((self.folder / "hooks").absolute()),
-            dict(store.options),
-            store.workload,
-            self._seed,
-        )
+        files = store.folder, self.ledger_path, self.folder / "hooks"
+        folder, ledger, hooks = (str(path.absolute()) for path in files)
+        birth = Birth(folder, ledger, hooks, dict(store.options), store.workload, self._seed)
         zygote = self._zygotes.get(spec_of(self.target.adapter), self._seed)
         return ForkedHost(zygote, birth, self.limit, self.deaths)
 

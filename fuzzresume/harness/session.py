@@ -121,6 +121,10 @@ class Session(ABC):
             if fired := self._ledger.take():
                 raise RuntimeError(f"the adapter gave up ({reason}) after the run had moved: {fired}") from reason
             raise
+        except BaseException:
+            # Interrupted in the middle of a call: nobody knows what this life would do next.
+            self._drop()
+            raise
         return Performed(outcome, hooks, self._ledger.take())
 
     def _bury(self, performed: Performed) -> None:

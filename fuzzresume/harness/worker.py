@@ -6,6 +6,7 @@ environment, version or language can speak it. Standard library only.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -122,10 +123,9 @@ def serve(pipe: socket.socket, adapter: Adapter, birth: Birth) -> None:
                 reply = {"unsupported": str(reason)}
             send(pipe, reply)
         resident.close()
-    except OSError:
-        return
     except BaseException:
-        send(pipe, {"broken": traceback.format_exc()})
+        with contextlib.suppress(OSError):
+            send(pipe, {"broken": traceback.format_exc()})
         raise
 
 

@@ -1,15 +1,19 @@
 """The zygote: a process that imports an adapter once, warms up, and forks a worker per life.
 
 It is one thread that answers its controller over an inherited socket: `fork` (with the worker's end of a new pipe) and
-`reap` (which waits, so a worker that is reported dead is dead and all its files are closed). When that socket closes, by
-`close()` or because the controller died in any way, it kills its workers and exits. Standard library only.
+`reap` (which waits, so a worker that is reported dead is dead and all its files are closed). When that socket closes it
+kills its workers and exits. A second descriptor, the lifeline, is a pipe whose other end only the controller has: when the
+controller dies in any way, the kernel kills the zygote, however deep inside the framework it is, and with it its workers.
+Standard library only.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import os
+import select
 import signal
 import socket
 import sys
@@ -30,10 +34,13 @@ WARM_DELIVERIES = 8
 """How many answers the warming scenario delivers at most."""
 
 
-def warm(adapter: Adapter, options: dict[str, str]) -> None:
-    """Run one whole scenario in a throw-away folder, so that no worker pays for what frameworks build on first use."""
+def warm(adapter: Adapter, options: dict[str, str], parent: Path) -> None:
+    """Run one whole scenario in a throw-away folder, so that no worker pays for what frameworks build on first use.
+
+    The folder is inside `parent`, which has an owner: a zygote that is killed meanwhile cannot remove it.
+    """
     workload = Workload.linear()
-    with tempfile.TemporaryDirectory(prefix="fuzzresume-warm-") as folder:
+    with tempfile.TemporaryDirectory(prefix="warm-", dir=parent) as folder:
         store = Path(folder) / "store"
         store.mkdir()
         resident = Resident(adapter, Env(store, options, workload, ledger=LedgerWriter(Path(folder) / "ledger")))
@@ -69,7 +76,7 @@ class Nursery:
         birth = Birth.from_wire(wire["birth"])
         _, (descriptor,), _, _ = socket.recv_fds(self._control, 1, 1)
         with socket.socket(fileno=descriptor) as pipe:
-            self._warm_for(birth.options)
+            self._warm_for(birth.options, Path(birth.store).parent)
             return {"pid": self._fork(pipe, birth)}
 
     def end(self) -> None:
@@ -94,11 +101,11 @@ class Nursery:
         self._workers.add(pid)
         return pid
 
-    def _warm_for(self, options: dict[str, str]) -> None:
+    def _warm_for(self, options: dict[str, str], parent: Path) -> None:
         key = tuple(sorted(options.items()))
         if key in self._warm:
             return
-        warm(self._adapter, options)
+        warm(self._adapter, options, parent)
         self._warm.add(key)
         gc.collect()
         gc.freeze()
@@ -106,8 +113,28 @@ class Nursery:
             raise RuntimeError(f"forking is unsafe: the adapter left {threads - 1} threads alive after the warming scenario")
 
 
-def main(descriptor: int) -> None:
-    """Serve the controller at the other end of `descriptor` until it hangs up."""
+def die_with_controller(lifeline: int) -> None:
+    """Ask the kernel for SIGKILL when the write end of the pipe `lifeline` is closed (Linux; elsewhere only an idle zygote
+    notices). Not by the death of a parent, which for Linux is the thread that started the zygote.
+    """
+    if sys.platform != "linux":
+        return
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(lifeline, select.POLLIN)
+    if poll.poll(0):
+        os._exit(1)
+
+
+def main(descriptor: int, lifeline: int) -> None:
+    """Serve the controller at the other end of `descriptor` until it hangs up.
+
+    An interrupt from the keyboard is the controller's to handle: here and in the workers it is ignored.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_controller(lifeline)
     with socket.socket(fileno=descriptor) as control:
         hello = receive(control)
         if hello is None:
@@ -119,14 +146,13 @@ def main(descriptor: int) -> None:
             send(control, {"ready": os.getpid()})
             while (wire := receive(control)) is not None:
                 send(control, nursery.answer(wire))
-        except OSError:
-            return
         except Exception:
-            send(control, {"broken": traceback.format_exc()})
+            with contextlib.suppress(OSError):
+                send(control, {"broken": traceback.format_exc()})
         finally:
             if nursery is not None:
                 nursery.end()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -42,6 +42,9 @@ class Life:
             raise OSError("the store cannot be opened")
 
     def start(self) -> Outcome:
+        if self.env.options["trouble"] == "block-warm":
+            (self.env.folder.parent.parent / "blocked").write_text("!")
+            os.read(os.pipe()[0], 1)
         if names(self.env):
             raise ValueError("already started")
         return self._go(EMPTY)
@@ -141,6 +144,7 @@ class FileEngine:
             "none",
             "block",
             "block-restart",
+            "block-warm",
             "exit",
             "build",
             "swallow",

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import fuzzresume
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.forked import ForkedSession, WorkerError, Zygotes
+from fuzzresume.harness.forked import ForkedHost, ForkedSession, WorkerError, Zygotes
 from fuzzresume.harness.target import Target
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -106,6 +107,94 @@ def test_a_worker_that_hangs_is_killed(tmp_path: Path, zygotes: Zygotes) -> None
         assert worker is not None and is_gone(worker)
 
 
+def test_after_a_hung_command_the_next_one_works(tmp_path: Path, zygotes: Zygotes) -> None:
+    with session(tmp_path, zygotes, limit=1.0, trouble="block-restart") as s:
+        s.execute(Command("start"))
+        assert s.execute(Command("restart")).outcome.kind == "hung"
+        assert s.execute(Command("resume", A)).outcome.kind == "parked"
+
+
+def test_an_interrupted_command_takes_its_worker_along(
+    tmp_path: Path, zygotes: Zygotes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once: a courteous close would wait for the stuck worker until the limit."""
+    gone_when_closed: list[bool] = []
+    close = ForkedHost.close
+
+    def watched(host: ForkedHost) -> None:
+        gone_when_closed.append(is_gone(host.pid))
+        close(host)
+
+    monkeypatch.setattr(ForkedHost, "close", watched)
+    with session(tmp_path, zygotes, trouble="block-restart") as s:
+        s.execute(Command("start"))
+        worker = s.worker
+        blocked = s.folder / "blocked"
+        os.mkfifo(blocked)
+
+        def interrupt() -> None:
+            blocked.read_text()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        keyboard = threading.Thread(target=interrupt)
+        keyboard.start()
+        with pytest.raises(KeyboardInterrupt):
+            s.execute(Command("restart"))
+        keyboard.join()
+        assert gone_when_closed == [True]
+        assert worker is not None and is_gone(worker) and s.worker is None and s.deaths == ["SIGKILL"]
+        assert s.execute(Command("resume", A)).outcome.kind == "parked"
+
+
+def test_the_keyboard_interrupts_neither_zygote_nor_worker(tmp_path: Path, zygotes: Zygotes) -> None:
+    with session(tmp_path, zygotes) as s:
+        s.execute(Command("start"))
+        worker, zygote = s.worker, zygotes.get("harness_fake:ADAPTER").pid
+        assert worker is not None
+        assert os.getpgid(worker) == os.getsid(worker) == zygote
+        os.killpg(zygote, signal.SIGINT)
+        assert s.execute(Command("resume", A)).outcome.kind == "parked"
+        assert s.worker == worker and zygotes.get("harness_fake:ADAPTER").pid == zygote
+    assert s.deaths == ["exit status 0"]
+
+
+def descriptors(pid: int | str) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def children(pid: int) -> str:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text()
+
+
+def test_fifty_sessions_leave_no_descriptor_no_process_and_no_folder(tmp_path: Path) -> None:
+    def scenario(folder: Path, pool: Zygotes) -> None:
+        with session(folder, pool) as s:
+            s.execute(Command("start", crash=CrashPoint("put.before")))
+            s.execute(Command("recover"))
+        assert sorted(path.name for path in s.folder.iterdir()) == ["hooks", "ledger", "store"]
+
+    unopened = descriptors("self")
+    with Zygotes() as pool:
+        scenario(tmp_path / "first", pool)
+        zygote = pool.get("harness_fake:ADAPTER").pid
+        before = descriptors("self"), descriptors(zygote), children(zygote)
+        for number in range(50):
+            scenario(tmp_path / str(number), pool)
+        assert (descriptors("self"), descriptors(zygote), children(zygote)) == before
+        assert before[2] == ""
+    assert descriptors("self") == unopened
+
+
+def test_a_warming_scenario_that_hangs_is_given_up(tmp_path: Path) -> None:
+    before = descriptors("self")
+    with Zygotes(patience=1.0) as pool, session(tmp_path, pool, trouble="block-warm") as s:
+        zygote = pool.get("harness_fake:ADAPTER").pid
+        with pytest.raises(WorkerError, match="took more than 1 s"):
+            s.execute(Command("start"))
+        assert pool.get("harness_fake:ADAPTER").pid != zygote and is_gone(zygote)
+    assert descriptors("self") == before
+
+
 def test_a_death_that_nobody_planted_is_named(tmp_path: Path, zygotes: Zygotes) -> None:
     with session(tmp_path, zygotes, trouble="exit") as s:
         s.execute(Command("start"))
@@ -159,17 +248,22 @@ from fuzzresume.contract.commands import Command
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.forked import ForkedSession
 from fuzzresume.harness.target import Target
-session = ForkedSession(Target(harness_fake.ADAPTER, {"trouble": sys.argv[3]}), Workload.linear(), Path(sys.argv[2]))
-session.execute(Command("start" if sys.argv[3] == "none" else "recover"))
-print(session._zygotes.get("harness_fake:ADAPTER").pid, session.worker, flush=True)
-session.execute(Command("restart"))
+trouble = sys.argv[3]
+session = ForkedSession(Target(harness_fake.ADAPTER, {"trouble": trouble}), Workload.linear(), Path(sys.argv[2]))
+if trouble != "block-warm":
+    session.execute(Command("start" if trouble == "none" else "recover"))
+print(session._zygotes.get("harness_fake:ADAPTER").pid, session.worker or "", flush=True)
+session.execute(Command("start" if trouble == "block-warm" else "restart"))
 sys.stdin.read()
 """
 
 
 @contextlib.contextmanager
-def controller(folder: Path, trouble: str) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
-    """Another controller with a worker, stuck if `trouble` is block-restart; yields it, its zygote's and worker's pids."""
+def controller(folder: Path, trouble: str) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """Another controller, with its zygote or worker stuck where `trouble` says. Yields it and handles of these two.
+
+    Whatever the test finds, none of the processes outlives it.
+    """
     environment = {
         **os.environ,
         "TMPDIR": str(folder / "tmp"),
@@ -187,31 +281,32 @@ def controller(folder: Path, trouble: str) -> Iterator[tuple[subprocess.Popen[st
         env=environment,
     )
     assert process.stdout is not None
+    ends: list[int] = []
     try:
-        zygote, worker = map(int, process.stdout.readline().split())
-        if trouble == "block-restart":
+        ends += [handle(int(pid)) for pid in process.stdout.readline().split()]
+        if trouble != "none":
             assert blocked.read_text() == "!"
-        yield process, zygote, worker
+        yield process, ends
     finally:
         process.kill()
         process.communicate()
+        for end in ends:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(end, signal.SIGKILL)
+            os.close(end)
 
 
-@pytest.mark.parametrize("trouble", ["none", "block-restart"])
+@pytest.mark.parametrize("trouble", ["none", "block-restart", "block-warm"])
 def test_a_killed_controller_leaves_no_process_and_no_folder(tmp_path: Path, trouble: str) -> None:
-    """Also while the worker is stuck inside the framework and sees no end of file."""
-    with controller(tmp_path, trouble) as (process, zygote, worker):
-        ends = [handle(zygote), handle(worker)]
+    """Also while worker or zygote is stuck inside the framework and sees no end of file."""
+    with controller(tmp_path, trouble) as (process, ends):
+        assert len(ends) == (1 if trouble == "block-warm" else 2)
         process.kill()
         assert all(has_ended(end) for end in ends)
-        for end in ends:
-            os.close(end)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_a_killed_zygote_takes_its_workers_along(tmp_path: Path) -> None:
-    with controller(tmp_path, "block-restart") as (_, zygote, worker):
-        end = handle(worker)
-        os.kill(zygote, signal.SIGKILL)
-        assert has_ended(end)
-        os.close(end)
+    with controller(tmp_path, "block-restart") as (_, (zygote, worker)):
+        signal.pidfd_send_signal(zygote, signal.SIGKILL)
+        assert has_ended(worker)

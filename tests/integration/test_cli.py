@@ -1,0 +1,159 @@
+"""The command line as a user meets it: each kind of bad input is one line and the right exit code, and nothing is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUZZRESUME = [sys.executable, "-m", "fuzzresume"]
+
+
+def run(*args, cwd=None, check=None):
+    done = subprocess.run([*FUZZRESUME, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=120)
+    if check is not None:
+        assert done.returncode == check, done.stdout + done.stderr
+    return done
+
+
+def one_line(done):
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and "Traceback" not in done.stderr, done.stderr
+    return lines[0]
+
+
+def test_unknown_target_is_named_with_what_is_near():
+    line = one_line(run("fuzz", "langgrap", check=2))
+    assert "langgrap" in line and "did you mean langgraph" in line
+
+
+def test_another_version_than_the_installed_one():
+    assert "0.0.1" in one_line(run("fuzz", "langgraph@0.0.1", check=2))
+
+
+def test_missing_extra_says_the_command(tmp_path):
+    blocker = tmp_path / "sitecustomize.py"
+    blocker.write_text(
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('langgraph', 'langchain_core'):\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+    )
+    code = (
+        "import importlib.metadata as m; real = m.version\n"
+        "def version(name):\n"
+        "    if name.startswith('langgraph'): raise m.PackageNotFoundError(name)\n"
+        "    return real(name)\n"
+        "m.version = version\n"
+        "import sys; sys.argv = ['fuzzresume', 'fuzz', 'langgraph']\n"
+        "from fuzzresume.cli import main; main()"
+    )
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=60)
+    assert done.returncode == 2
+    assert "pip install 'fuzzresume[langgraph]'" in one_line(done)
+
+
+@pytest.mark.parametrize("option, says", [("colour=red", "colour"), ("restart=maybe", "maybe"), ("restart", "key=value")])
+def test_a_wrong_option(option, says):
+    assert says in one_line(run("fuzz", "reference", "-o", option, check=2))
+
+
+def test_a_wrong_duration():
+    assert "no duration" in run("fuzz", "reference", "--max-time", "soon", check=2).stderr
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("{", "not JSON"),
+        ('{"schema": "fuzzresume.trace/9"}', "another version"),
+        ('{"schema": "fuzzresume.trace/1", "target": 3}', "target"),
+    ],
+)
+def test_a_broken_trace(tmp_path, text, says):
+    trace = tmp_path / "bug.json"
+    trace.write_text(text)
+    for command in ("replay", "show"):
+        line = one_line(run(command, trace, check=2))
+        assert says in line and "bug.json" in line
+
+
+def test_an_absent_trace(tmp_path):
+    assert "No such file" in one_line(run("replay", tmp_path / "absent.json", check=2))
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    for args in (("--out", blocked / "traces"), ("--json", blocked / "campaign.json")):
+        done = run("fuzz", "reference", "--max-runs", 1, *args, cwd=tmp_path, check=2)
+        assert "cannot write to" in one_line(done)
+
+
+def test_explain():
+    assert "fork determinism" in run("explain", "RR-FD", check=0).stdout
+    assert run("explain", "fd", check=0).stdout == run("explain", "RR-FD", check=0).stdout
+    assert "RR-LV" in one_line(run("explain", "RR-XX", check=2))
+
+
+def test_targets():
+    shown = run("targets", check=0).stdout
+    for word in ("reference", "mutant", "langgraph", "fuzzresume[langgraph]"):
+        assert word in shown.replace("\n", "")
+
+
+def test_a_mutant_is_found_shown_and_replayed_from_elsewhere(tmp_path):
+    out, report = tmp_path / "out", tmp_path / "campaign.json"
+    args = ("fuzz", "mutant", "-o", "fault=ForkIgnore", "--max-runs", 60, "--seed", 3, "--out", out, "--json", report)
+    run(*args, cwd=tmp_path, check=1)
+    campaign = json.loads(report.read_text())
+    assert campaign["schema"] == "fuzzresume.campaign/1" and campaign["exit_code"] == 1
+    (target,) = campaign["targets"]
+    assert target["verdicts"]["FD"]["verdict"] == "violated"
+    (finding,) = [f for f in target["findings"] if f["property"] == "FD"]
+    assert finding["explained_by"] == [["ForkIgnore"]] and finding["confirmed"] == "3/3"
+    assert len(finding["commands"]) == finding["length"] == 3
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    trace = Path(finding["trace"])
+    assert "reproduces" in run("replay", trace, cwd=elsewhere, check=1).stdout
+    assert "RR-FD" in run("show", trace, cwd=elsewhere, check=0).stdout
+    honest = trace.read_text().replace('"target": "mutant"', '"target": "reference"').replace('"fault": "ForkIgnore"', "")
+    (elsewhere / "honest.json").write_text(honest)
+    assert "no longer reproduces" in run("replay", "honest.json", cwd=elsewhere, check=0).stdout
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path):
+    def campaign(name):
+        path = tmp_path / name
+        run("fuzz", "mutant", "-o", "fault=Misroute", "--max-runs", 40, "--json", path, "--out", tmp_path / "out", check=1)
+        document = json.loads(path.read_text())
+        for target in document["targets"]:
+            del target["seconds"]
+        return document
+
+    assert campaign("one.json") == campaign("two.json")
+
+
+def test_interrupted_campaigns_keep_what_they_found(tmp_path):
+    report = tmp_path / "campaign.json"
+    args = ["fuzz", "mutant", "-o", "fault=Replay", "--max-time", "100s", "--json", str(report), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen([*FUZZRESUME, *args], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "commands · confirmed" in line or "confirmed 3/3" in line:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    rest = process.stdout.read()
+    assert process.wait(timeout=60) == 130
+    assert "interrupted" in rest and "Traceback" not in rest
+    document = json.loads(report.read_text())
+    assert document["exit_code"] == 130
+    assert document["targets"][0]["findings"]
+    assert Path(document["targets"][0]["findings"][0]["trace"]).exists()

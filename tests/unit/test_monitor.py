@@ -1,0 +1,310 @@
+"""Each rule of the contract twice: a run that keeps it, and a run that breaks it for that very reason."""
+
+import pytest
+from contract_runs import A, B, C, FIRST, KILLED, MARKS, Q1, Q2, REFERENCE, SECOND, START, WHOLE, WORKLOAD, judge_run, seen
+
+from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.explain import explain
+from fuzzresume.contract.properties import attribute
+from fuzzresume.contract.workload import Mark, Question, Token
+
+FORK = Token(Q1, 3)
+DIED = (Command("start", crash=KILLED), seen("crashed", effects=(Mark(1),), after=()))
+DIED_LATER = (
+    Command("resume", B, crash=CrashPoint("effect.before:3")),
+    seen("crashed", effects=MARKS[1:2], before=(1,), after=(1, 2)),
+)
+AGAIN = seen("parked", effects=(Mark(1),), after=(1,), asked=(Q1,))
+FINISHED = seen("completed", effects=(Mark(3),), before=(1, 2), after=(1, 2, 3), marks=MARKS)
+
+LEGAL = {
+    "a whole run": WHOLE,
+    "the task in doubt runs again": [DIED, (Command("recover"), AGAIN)],
+    "nothing durable: refused": [DIED, (Command("recover"), seen("refused"))],
+    "nothing durable: started again": [DIED, (Command("start"), AGAIN)],
+    "the task in doubt is not run, its mark is there": [
+        START,
+        FIRST,
+        (
+            Command("resume", B, crash=CrashPoint("effect.after:2")),
+            seen("crashed", effects=MARKS[1:2], before=(1,), after=(1,)),
+        ),
+        (Command("recover"), seen("completed", effects=(Mark(3),), before=(1,), after=(1, 2, 3), marks=MARKS)),
+    ],
+    "an exception is a death": [
+        (Command("start", crash=CrashPoint("effect.before:1", 1, "exception")), seen("failed", enters=[1], task=1)),
+        (Command("retry"), AGAIN),
+    ],
+    "recovery of a parked run is refused": [START, (Command("recover"), seen("refused", before=(1,), after=(1,)))],
+    "a recovered run completes": [START, FIRST, DIED_LATER, (Command("recover"), FINISHED)],
+    "a redelivery is inert": [*WHOLE, (Command("redeliver", A), seen("completed", before=(1, 2, 3), after=(1, 2, 3)))],
+    "a stray is refused": [*WHOLE, (Command("stray", C), seen("refused", before=(1, 2, 3), after=(1, 2, 3)))],
+    "a fork is served": [
+        START,
+        FIRST,
+        (Command("fork", FORK), seen("parked", enters=[2], before=(1,), after=(1,), asked=(Q2,))),
+    ],
+    "a fork is refused": [START, FIRST, (Command("fork", FORK), seen("refused", before=(1,), after=(1,)))],
+    "a fork of a finished run": [
+        *WHOLE,
+        (Command("fork", FORK), seen("parked", before=(1,), after=(1,), asked=(Q2,))),
+        (
+            Command("resume", Token(Q2, 4)),
+            seen(
+                "completed",
+                effects=(Mark(2, (FORK.text, Token(Q2, 4).text)), Mark(3)),
+                before=(1,),
+                after=(1, 2, 3),
+                marks=(Mark(1), Mark(2, (FORK.text, Token(Q2, 4).text)), Mark(3)),
+            ),
+        ),
+    ],
+    "a restart is a new epoch": [
+        *WHOLE,
+        (Command("restart"), seen("parked", effects=(Mark(1),), before=(1, 2, 3), after=(1,), asked=(Q1,))),
+    ],
+    "a restart is inert": [*WHOLE, (Command("restart"), seen("completed", before=(1, 2, 3), after=(1, 2, 3), marks=MARKS))],
+    "an invalid update is refused": [
+        (Command("start", poison=1), seen("refused", effects=(Mark(1),))),
+        (Command("recover"), AGAIN),
+    ],
+    "a damaged store is refused": [
+        START,
+        (Command("tamper", kind="empty"), seen("inert")),
+        (Command("recover"), seen("refused")),
+    ],
+    "twins agree": [
+        START,
+        FIRST,
+        DIED_LATER,
+        (
+            Command("recover2"),
+            seen("completed", effects=(Mark(3),), before=(1, 2), after=(1, 2, 3), marks=MARKS, twin=FINISHED),
+        ),
+    ],
+    "inspection shows nothing": [START, (Command("inspect"), seen("inert", before=(1,), after=(1,))), FIRST, SECOND],
+    "an unreadable frontier is unknown, not empty": [
+        START,
+        (Command("resume", A), seen("parked", before=(1,), after=None, asked=(Q2,))),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_legal(name):
+    monitor, violation = judge_run(*LEGAL[name])
+    assert violation is None
+    assert monitor.worlds
+
+
+BROKEN = {
+    "a durable effect fires again": (
+        [
+            START,
+            FIRST,
+            DIED_LATER,
+            (Command("recover"), seen("completed", effects=MARKS[1:], before=(1, 2), after=(1, 2, 3), marks=MARKS)),
+        ],
+        "EO",
+        "ReexecLast",
+    ),
+    "the whole prefix fires again": (
+        [
+            START,
+            FIRST,
+            DIED_LATER,
+            (Command("recover"), seen("completed", effects=MARKS, before=(1, 2), after=(1, 2, 3), marks=MARKS)),
+        ],
+        "EO",
+        "Replay",
+    ),
+    "a gate is entered again without its effect": (
+        [
+            START,
+            FIRST,
+            DIED_LATER,
+            (
+                Command("recover"),
+                seen("completed", effects=(Mark(1), Mark(3)), enters=[1, 2, 3], before=(1, 2), after=(1, 2, 3), marks=MARKS),
+            ),
+        ],
+        "EO",
+        "PrefixReplay",
+    ),
+    "a task is skipped": (
+        [START, FIRST, DIED_LATER, (Command("recover"), seen("completed", before=(1, 2), after=(1, 2, 3), marks=MARKS[:2]))],
+        "PC",
+        "SkipTask",
+    ),
+    "several tasks in doubt": (
+        [
+            START,
+            FIRST,
+            (Command("resume", B, crash=CrashPoint("x")), seen("crashed", effects=MARKS[1:], before=(1,), after=(1,))),
+        ],
+        "EO",
+        "LateRecord",
+    ),
+    "recovery refused with work left": (
+        [START, FIRST, DIED_LATER, (Command("recover"), seen("refused", before=(1, 2), after=(1, 2)))],
+        "LV",
+        "RefuseRecovery",
+    ),
+    "a park is lost": (
+        [
+            START,
+            (Command("reload"), seen("inert", before=(1,), after=(1,))),
+            (Command("recover"), seen("idle", before=(1,), after=(1,))),
+        ],
+        "LV",
+        "ParkLost",
+    ),
+    "an acknowledged answer is asked for again": (
+        [START, FIRST, (Command("recover"), seen("parked", before=(1,), after=(1,), asked=(Q1,)))],
+        "CO",
+        "AnswerLost",
+    ),
+    "a fork gets the trunk's answer": (
+        [
+            *WHOLE,
+            (Command("fork", Token(Q2, 3)), seen("completed", effects=MARKS[1:], before=(1,), after=(1, 2, 3), marks=MARKS)),
+        ],
+        "FD",
+        "ForkIgnore",
+    ),
+    "a fork's answer reaches the trunk": (
+        [
+            START,
+            (Command("fork", A), seen("parked", before=(1,), after=(1,), asked=(Q2,))),
+            (Command("recover", branch="trunk"), seen("parked", before=(1,), after=(1,), asked=(Q2,))),
+        ],
+        "FD",
+        "ForkLeak",
+    ),
+    "a redelivery is consumed": (
+        [
+            *WHOLE,
+            (Command("redeliver", B), seen("completed", effects=MARKS[1:], before=(1, 2, 3), after=(1, 2, 3), marks=MARKS)),
+        ],
+        "CO",
+        "DoubleConsume",
+    ),
+    "an answer reaches another question": (
+        [
+            START,
+            FIRST,
+            (
+                Command("redeliver", A),
+                seen(
+                    "completed",
+                    effects=(Mark(2, (A.text, A.text)), Mark(3)),
+                    before=(1,),
+                    after=(1, 2, 3),
+                    marks=(Mark(1), Mark(2, (A.text, A.text)), Mark(3)),
+                ),
+            ),
+        ],
+        "CO",
+        "Misroute",
+    ),
+    "a stray is told consumed": (
+        [
+            *WHOLE,
+            (Command("stray", C), seen("completed", before=(1, 2, 3), after=(1, 2, 3), marks=(*MARKS, Mark(2, (C.text,))))),
+        ],
+        "CO",
+        None,
+    ),
+    "a refused stray is served later": (
+        [
+            (Command("stray", C), seen("refused")),
+            (Command("start"), seen("parked", effects=(Mark(1),), after=(1,), asked=(Q2,))),
+        ],
+        "CO",
+        "StrayPoisons",
+    ),
+    "an invalid update becomes durable": (
+        [(Command("start", poison=1), seen("parked", effects=(Mark(1),), after=(1,), asked=(Q1,)))],
+        "CV",
+        "InvalidPersist",
+    ),
+    "a damaged store is continued from": (
+        [START, (Command("tamper", kind="wrong-type"), seen("inert")), (Command("recover"), seen("parked", asked=(Q1,)))],
+        "CV",
+        "TamperAccept",
+    ),
+    "twins differ": (
+        [
+            START,
+            FIRST,
+            DIED_LATER,
+            (
+                Command("recover2"),
+                seen(
+                    "completed",
+                    effects=(Mark(3),),
+                    before=(1, 2),
+                    after=(1, 2, 3),
+                    marks=MARKS,
+                    twin=seen("completed", effects=MARKS[1:], before=(1, 2), after=(1, 2, 3), marks=MARKS),
+                ),
+            ),
+        ],
+        "RD",
+        "NondetRecovery",
+    ),
+    "inspection runs a task": (
+        [START, (Command("inspect"), seen("inert", effects=(Mark(1),), before=(1,), after=(1,)))],
+        "IN",
+        "InspectActs",
+    ),
+    "a restart serves an old answer": (
+        [*WHOLE, (Command("restart"), seen("parked", effects=(Mark(1),), before=(1, 2, 3), after=(1,), asked=(Q2,)))],
+        "RS",
+        "RestartMix",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken(name):
+    exchanges, prop, switch = BROKEN[name]
+    _, violation = judge_run(*exchanges)
+    assert violation is not None and violation.index == len(exchanges) - 1
+    explanation = explain(REFERENCE, violation.exchanges)
+    assert attribute(WORKLOAD, violation, explanation).property == prop
+    if switch is not None:
+        assert (switch,) in explanation
+
+
+def test_a_run_goes_on_beyond_its_profile():
+    exchanges, _, _ = BROKEN["several tasks in doubt"]
+    monitor, violation = judge_run(*exchanges, profile=frozenset({"LateRecord"}))
+    assert violation is None and monitor.deviated
+    lost = seen("completed", before=(1,), after=(1, 2, 3), marks=MARKS[:1])
+    assert monitor.observe(Command("recover"), lost) is not None
+
+
+def test_a_choice_is_constant():
+    fork = (
+        Command("fork", Token(Q2, 3)),
+        seen("completed", effects=(Mark(2, (A.text, Token(Q2, 3).text)), Mark(3)), before=(1,), after=(1, 2, 3)),
+    )
+    died = (Command("recover"), seen("completed", before=(1, 2, 3), after=(1, 2, 3), marks=MARKS))
+    monitor, violation = judge_run(*WHOLE, fork, died)
+    assert violation is None
+    assert monitor.policy["latest"] == "trunk"
+
+
+def test_unexplained():
+    final = seen("completed", effects=MARKS[1:], before=(1,), after=(1, 2, 3), marks=tuple(reversed(MARKS)))
+    _, violation = judge_run(START, FIRST, (Command("resume", B), final))
+    assert violation is not None
+    assert explain(REFERENCE, violation.exchanges) == ()
+
+
+def test_an_answer_to_a_question_nobody_asked():
+    monitor, violation = judge_run(
+        START, (Command("resume", Token(Question(2, 2), 9)), seen("refused", before=(1,), after=(1,)))
+    )
+    assert violation is None and monitor.worlds
