@@ -6,8 +6,8 @@ durable when the process died, and which answer each effect was computed from. S
 
 - `fuzzresume.contract` says what may happen: one total relation over commands, with the ways to break it as switches, and a
   monitor that keeps every world which explains what was seen. Pure, no I/O.
-- `fuzzresume.harness` makes it happen: an effect ledger that survives SIGKILL, crash points found in fault-free runs, and three
-  ways to die that mean the same.
+- `fuzzresume.harness` makes it happen: an effect ledger that survives SIGKILL, crash points found in fault-free runs, and
+  three ways to die that mean the same.
 - `fuzzresume.adapters` translate the commands to one framework each. Read `langgraph` for an example.
 - `fuzzresume.machines` are Hypothesis state machines over the commands; subclass `LinearMachine` for a workflow of your own.
 - `fuzzresume.campaign` searches, minimises, confirms and judges; `fuzzresume.report` and `fuzzresume.cli` tell.

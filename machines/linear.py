@@ -90,9 +90,9 @@ class LinearMachine(RuleBasedStateMachine):
             profile_of(can),
         )
 
-    def send(self, run: Run, chosen: Label, crash: CrashPoint | None) -> None:
-        """Send one command."""
-        sent = run.fill(chosen, crash)
+    def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
+        """Send one command: `chosen` with its crash point and its kind of damage."""
+        sent = run.fill(chosen, crash, kind)
         if sent is None:
             return
         try:
@@ -142,16 +142,17 @@ class LinearMachine(RuleBasedStateMachine):
         run = self.run_
         assert run is not None
         chosen = data.draw(st.sampled_from(self._offered(op)), label="command")
-        crash = None
-        if chosen.crash is not None:
+        crash = kind = None
+        if chosen.op == "tamper":
+            kind = data.draw(st.sampled_from(run.scope.tamper), label="damage")
+        if chosen.crash:
             options = tuple(sorted(run.session.target.options.items()))
-            known = _catalogue(self.adapter, options, self.workload, self.mode).get(op, ())
-            points = [point for point in known if point.by == chosen.crash]
-            if not points:
-                chosen = chosen._replace(crash=None)
-            else:
+            points = _catalogue(self.adapter, options, self.workload, self.mode).get(op, ())
+            if points:
                 crash = data.draw(st.sampled_from(points), label="crash point")
-        self.send(run, chosen, crash)
+            else:
+                chosen = chosen._replace(crash=False)
+        self.send(run, chosen, crash, kind)
         if run.violation is not None:
             self.report(run.violation)
 

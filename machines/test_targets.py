@@ -1,7 +1,7 @@
 """The linear machine against every installed target; `pytest machines/` runs just this.
 
-`reference` must hold. A real framework is expected to break the contract, so its machine only has to drive it and to say what
-it found: the findings themselves are the campaign's business.
+`reference` must hold. A real framework is expected to break the contract, so its machine only has to drive it and to say
+what it found: the findings themselves are the campaign's business.
 """
 
 from __future__ import annotations

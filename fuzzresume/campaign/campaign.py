@@ -98,10 +98,10 @@ class Campaign:
         self.states.add(abstract(run.state))
         return run
 
-    def send(self, run: Run, chosen: Label, crash: CrashPoint | None) -> bool:
+    def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> bool:
         """Send one command of a run; False when nothing was sent, because the API cannot express it."""
         before = run.state
-        sent = run.fill(chosen, crash)
+        sent = run.fill(chosen, crash, kind)
         if sent is None:
             return False
         try:
@@ -206,6 +206,7 @@ class Campaign:
     def _tour_run(self, tour: Tour, target: Target) -> bool:
         """One run of a tour; False when the tour is over."""
         run = self.open(target)
+        tour.begin()
         planned = False
         try:
             for _ in range(STEPS):
@@ -218,7 +219,8 @@ class Campaign:
                 planned = True
                 chosen, hope = step
                 crash = self._crash(run, chosen, hope.state if hope else None)
-                if (chosen.crash is not None and crash is None) or not self.send(run, chosen, crash):
+                kind = self.rng.choice(run.scope.tamper) if chosen.op == "tamper" else None
+                if (chosen.crash and crash is None) or not self.send(run, chosen, crash, kind):
                     run.unsupported.setdefault(chosen, "no crash point is known here")
                     tour.went(node, chosen, None)
                 else:
@@ -228,7 +230,7 @@ class Campaign:
         return planned
 
     def _crash(self, run: Run, chosen: Label, wanted: Abstract | None) -> CrashPoint | None:
-        if chosen.crash is None:
+        if not chosen.crash:
             return None
         target = run.session.target
         options = options_text(target.options)

@@ -14,10 +14,14 @@ from fuzzresume.campaign.confirm import Confirmer
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Diagnosis, Finding, diagnose, excused
 from fuzzresume.campaign.minimise import Minimiser
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.explain import intersect
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import label
 from fuzzresume.contract.monitor import Exchange, Violation, judge, reduce, replay
+from fuzzresume.contract.workload import Token
+from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import Target
 
@@ -116,9 +120,28 @@ class Collector:
         if (known := self._known(finding.diagnosis, finding.target)) is not None:
             known.join(finding.diagnosis)
             return False
+        self._tell_apart(finding)
         if self.confirmer is not None:
             finding.confirmed = self.confirmer.confirm(finding)
         return True
+
+    def _tell_apart(self, finding: Finding) -> None:
+        """Where several mechanisms explain a recovery, die later: the longer the durable prefix, the more they differ."""
+        died = [i for i, c in enumerate(finding.commands) if c.crash is not None]
+        questions = self.executor.workload.questions()
+        if len(finding.explained_by) < 2 or not died or not questions:
+            return
+        answers = [Command("resume", Token(question, n)) for n, question in enumerate(questions, 1)]
+        known = catalogue(finding.target, self.executor.workload, self.executor.search_mode(finding.target))
+        for point in reversed(known.get("resume", ())):
+            if len(finding.explained_by) < 2:
+                return
+            late = (Command("start"), *answers[:-1], replace(answers[-1], crash=point), *finding.commands[died[-1] + 1 :])
+            done = self.executor.execute(finding.target, late, profile=finding.profile, steered=True)
+            if done.violation is not None:
+                diagnosis = self._diagnose(done.violation, finding.profile, finding.target)
+                if diagnosis.same_as(finding.diagnosis):
+                    finding.explained_by = intersect([finding.explained_by, diagnosis.explanation]) or finding.explained_by
 
     def _keep(self, finding: Finding) -> None:
         self.findings.append(finding)

@@ -91,7 +91,7 @@ class Finding:
     @property
     def id(self) -> str:
         """Stable name: adapter, property, explaining switches and the skeleton of the minimal trace, not the input."""
-        skeleton = [label(c)._replace(crash="crash" if c.crash else None).text for c in self.commands]
+        skeleton = [label(c).text for c in self.commands]
         key = repr((self.target.adapter.name, self.property_name, self.explained_by, skeleton))
         return f"{self.property_name}-{hashlib.sha256(key.encode()).hexdigest()[:6]}"
 

@@ -72,16 +72,17 @@ class Graph:
             out = self.edges.setdefault(node_of(state, spent), {})
             for item in menu(reference.workload, state, spent, scope):
                 leads = out.setdefault(item, {})
-                sent = command(item, _token(state, spent, item), _crash(item))
+                sent = command(item, _token(state, spent, item), _crash(item), _damage(item, scope))
                 for transition in reference.step(state, sent):
                     kind, note = transition.expect.kind, transition.note
-                    after = spend(state, spent, sent, "failed" if (kind, item.crash) == ("crashed", "exception") else kind)
                     choice = (note.choice, note.value) if note is not None else None
-                    leads.setdefault(node_of(transition.state, after), {})[choice] = None
-                    key = _concrete(transition.state, after)
-                    if key not in seen:
-                        seen.add(key)
-                        todo.append((transition.state, after))
+                    for outcome in ("crashed", "failed") if kind == "crashed" else (kind,):
+                        after = spend(state, spent, sent, outcome)
+                        leads.setdefault(node_of(transition.state, after), {})[choice] = None
+                        key = _concrete(transition.state, after)
+                        if key not in seen:
+                            seen.add(key)
+                            todo.append((transition.state, after))
 
 
 def _allowed(choice: Choice, policy: Mapping[str, set[str]]) -> bool:
@@ -97,9 +98,11 @@ def _token(state: State, spent: Spent, item: Label) -> Token | None:
 
 
 def _crash(item: Label) -> CrashPoint | None:
-    if item.crash is None:
-        return None
-    return CrashPoint("effect.before:1", 1, "exception" if item.crash == "exception" else "kill")
+    return CrashPoint("effect.before:1") if item.crash else None
+
+
+def _damage(item: Label, scope: Scope) -> str | None:
+    return scope.tamper[0] if item.op == "tamper" else None
 
 
 def _concrete(state: State, spent: Spent) -> Abstract:

@@ -67,11 +67,13 @@ class Minimiser:
                 except BadOption:
                     continue
                 changed |= self._try(self.commands, simpler)
-        for i in range(len(self.commands)):
+        i = 0
+        while i < len(self.commands):  # a simpler command can make the trace shorter
             for plainer in _plainer(self.commands[i]):
                 if self._try((*self.commands[:i], plainer, *self.commands[i + 1 :])):
                     changed = True
                     break
+            i += 1
         return changed
 
     def _try(self, commands: tuple[Command, ...], target: Target | None = None) -> bool:

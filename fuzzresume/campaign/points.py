@@ -17,7 +17,7 @@ Place = tuple[str, Abstract, Label]
 
 
 def _plain(item: Label) -> Label:
-    return item._replace(crash=None, poison=None)
+    return item._replace(crash=False, poison=None)
 
 
 @dataclass
@@ -41,7 +41,7 @@ class CrashPoints:
 
     def passed(self, options: str, state: Abstract, item: Label, hooks: tuple[str, ...]) -> None:
         """Remember the hooks that a command passed in a state without dying."""
-        if item.crash is None and hooks:
+        if not item.crash and hooks:
             points = crash_points(hooks)
             self._known.setdefault((options, state, _plain(item)), points)
 
@@ -54,7 +54,6 @@ class CrashPoints:
     ) -> CrashPoint | None:
         """A point to die at: one that is known to lead to `wanted`, else one not tried yet, else any; None: none known."""
         points = self._known.get((options, state, _plain(item))) or self._by_command.get((options, item.op)) or []
-        points = [p for p in points if p.by == item.crash]
         if not points:
             return None
         tried = self._tried.get((options, state, item), {})

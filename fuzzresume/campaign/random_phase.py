@@ -43,8 +43,8 @@ def random_phase(campaign: Campaign) -> None:
                 return None
             return campaign.open(target, crashes=2, specials=2)
 
-        def send(self, run: Run, chosen: Label, crash: CrashPoint | None) -> None:
-            campaign.send(run, chosen, crash)
+        def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
+            campaign.send(run, chosen, crash, kind)
 
         def report(self, violation: Violation) -> None:
             """The campaign records it when the run is closed."""

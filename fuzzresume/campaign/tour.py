@@ -1,6 +1,7 @@
-"""The greedy tour: always towards the nearest command that was never sent in its state (docs/DESIGN.md, *Searching*).
+"""The greedy tour: always towards a command that was never sent in its state (docs/DESIGN.md, *Searching*).
 
-Planned on the reference's graph, executed on the real target. The graph holds every way that a legal engine may go; the tour
+Each run first goes to one such command, drawn from all that lie ahead, so that deep states do not wait for shallow ones; then
+on to the nearest. Planned on the reference's graph, executed on the real target. The graph holds every way that a legal engine may go; the tour
 learns which ways this target goes and plans with those. A way that several deaths did not take is given up.
 """
 
@@ -31,8 +32,14 @@ class Tour:
         self._went: dict[Goal, dict[Node, None]] = {}
         self._failed: Counter[tuple[Node, Label, Node]] = Counter()
         self._absent: Counter[Goal] = Counter()
+        self._far = False
+        self._drawn: Goal | None = None
         self._hope: Node | None = None
         self._order: dict[Node, list[Label]] = {}
+
+    def begin(self) -> None:
+        """A run begins: its first goal is drawn."""
+        self._far = True
 
     def next(self, node: Node, offered: tuple[Label, ...]) -> tuple[Label, Node | None] | None:
         """The next command from `node` and the node hoped for, or None when nothing new lies ahead in this run."""
@@ -46,34 +53,43 @@ class Tour:
     def went(self, node: Node, item: Label, after: Node | None) -> None:
         """A command was executed and led to `after` (None: the run ended there, or nothing was sent)."""
         self._went.setdefault((node, item), {}).update({after: None} if after is not None else {})
+        if (node, item) == self._drawn:
+            self._far, self._drawn = False, None
         if self._hope is not None and after != self._hope:
             self._failed[node, item, self._hope] += 1
 
     def _nearest(self, node: Node, offered: tuple[Label, ...]) -> tuple[Label, Node | None] | None:
+        """The first step towards the nearest goal, or towards a drawn one when the run begins."""
+        goals: list[tuple[Goal, Label, Node | None]] = []
         queue: deque[tuple[Node, Label | None, Node | None]] = deque([(node, None, None)])
         seen = {node}
         while queue:
             at, step, hope = queue.popleft()
             for item in self._labels(at) if at in self._graph.edges else offered if step is None else ():
-                if step is None and item not in offered:
-                    continue
                 goal = (at, item)
-                if self._absent[goal] >= GIVE_UP:
+                if self._absent[goal] >= GIVE_UP or (step is None and item not in offered):
                     continue
                 if goal not in self._went:
-                    return (item, None) if step is None else (step, hope)
+                    goals.append((goal, item if step is None else step, None if step is None else hope))
+                    if not self._far or goal == self._drawn:
+                        return goals[-1][1:]
                 for onward in self._leads(goal):
                     if onward not in seen:
                         seen.add(onward)
                         queue.append((onward, step or item, hope if step is not None else onward))
-        return None
+        if not goals:
+            return None
+        # Any command first, then any place for it: else the rare commands drown in the frequent ones.
+        op = self._rng.choice(list(dict.fromkeys(goal[1].op for goal, _, _ in goals)))
+        self._drawn, first, hope = self._rng.choice([found for found in goals if found[0][1].op == op])
+        return first, hope
 
     def _leads(self, goal: Goal) -> tuple[Node, ...]:
         """Where a command leads: where it went, unless it dies, for another crash point can lead elsewhere."""
         node, item = goal
         went = tuple(self._went.get(goal, ()))
         predicted = self._graph.leads(node, item)
-        if goal in self._went and item.crash is None:
+        if goal in self._went and not item.crash:
             return went
         hoped = (onward for onward in predicted if self._failed[node, item, onward] < GIVE_UP)
         return tuple(dict.fromkeys((*went, *hoped)))
@@ -83,5 +99,5 @@ class Tour:
         if node not in self._order:
             labels = list(self._graph.edges.get(node, ()))
             self._rng.shuffle(labels)
-            self._order[node] = sorted(labels, key=lambda item: item.crash is not None)
+            self._order[node] = sorted(labels, key=lambda item: item.crash)
         return self._order[node]

@@ -81,15 +81,16 @@ def trajectories(
     *,
     faults: Faults,
     pool: Iterable[Token] = (),
+    stray: Token | None = None,
     poison: int | None = None,
     ask_again: bool = False,
 ) -> Iterator[Trajectory]:
     """Every whole life that follows `plan` with `answers` held.
 
-    `pool` are tokens that a fault may serve to a question which nobody answered. `ask_again`: a gate that runs again may
+    `pool` and `stray` are tokens that a fault may serve to a question which nobody answered. `ask_again`: a gate that runs again may
     also ask its questions again.
     """
-    pool = tuple(pool)
+    pool = tuple(pool) if stray is None else (*pool, stray)
 
     def go(index: int, events: tuple[Event, ...], held: Answers) -> Iterator[Trajectory]:
         if index == len(plan):
@@ -112,6 +113,9 @@ def trajectories(
             return
         yield Trajectory(events, "parked", open_[0], held)
         for token in pool:
+            # Misroute serves an answer to another question; what StrayPoisons left behind goes to any.
+            if token.question == open_[0] and token != stray:
+                continue
             yield from ask(index, events, with_answer(held, open_[0], token), open_[1:])
 
     def fire(index: int, events: tuple[Event, ...], held: Answers) -> Iterator[Trajectory]:
@@ -197,6 +201,8 @@ def cut(
                     after = after._replace(status="crashed")
                 for doubtful in _in_doubt(after, delivered):
                     yield Run("crashed", effects, reentered, doubtful)
+                    if doubtful.hidden:
+                        yield Run("crashed", effects, reentered, doubtful._replace(hidden=()))
                     last = passed[-1] if passed else None
                     if last is not None and last.kind == "effect" and last.step.task not in doubtful.done:
                         yield Run("crashed", effects, reentered, _hide(doubtful, last))
@@ -208,11 +214,11 @@ def _hide(branch: Branch, event: Event) -> Branch:
 
 
 def _in_doubt(branch: Branch, delivered: Question | None) -> Iterator[Branch]:
-    """The delivered answer is acknowledged when its task is durable, else it may or may not have become durable."""
-    if delivered is None:
+    """Answers of durable tasks are acknowledged; the delivered one, if its task is not, may or may not be durable."""
+    acked = add(branch.acked, *(q for q, _ in branch.answers if q.task in branch.done))
+    branch = branch._replace(acked=acked, inflight=tuple(q for q in branch.inflight if q not in acked))
+    if delivered is None or delivered.task in branch.done:
         yield branch
-    elif delivered.task in branch.done:
-        yield branch._replace(acked=add(branch.acked, *(q for q, _ in branch.answers if q.task == delivered.task)))
     else:
         waiting = branch._replace(inflight=add(branch.inflight, delivered))
         yield waiting

@@ -32,7 +32,6 @@ class Scope:
     addressed: bool = True
     schema: bool = True
     retry: bool = True
-    exceptions: bool = True
     twin: bool = True
     tamper: tuple[str, ...] = ()
     crashes: int = 1
@@ -49,25 +48,27 @@ class Spent(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A command without drawn values: what coverage counts and what tours are made of."""
+    """A command without drawn values: what coverage counts and what tours are made of.
+
+    Crash points, kinds of death and kinds of damage are drawn values, as answers are.
+    """
 
     op: Op
     question: Question | None = None
     at: str = "latest"
     branch: str = "latest"
-    crash: str | None = None
+    crash: bool = False
     poison: int | None = None
-    kind: str | None = None
     fresh: bool = True
 
     @property
     def text(self) -> str:
-        """The label in words, such as `resume 2.1 addressed, kill`."""
+        """The label in words, such as `resume 2.1 addressed crash`."""
         words: list[str] = [self.op]
         if self.question is not None:
             words.append(self.question.text)
         words += [w for w, on in (("addressed", self.at == "question"), (f"@{self.branch}", self.branch != "latest")) if on]
-        words += [w for w in (self.kind, self.crash, None if self.poison is None else f"poison {self.poison}") if w]
+        words += [w for w, on in (("crash", self.crash), (f"poison {self.poison}", self.poison is not None)) if on]
         return " ".join(words)
 
 
@@ -78,9 +79,8 @@ def label(command: Command) -> Label:
         command.question,
         command.at,
         command.branch,
-        command.crash.by if command.crash else None,
+        command.crash is not None,
         command.poison,
-        command.kind,
         command.op != "redeliver",
     )
 
@@ -157,13 +157,13 @@ def _plain(workload: Workload, branch: Branch, spent: Spent, scope: Scope) -> It
             yield from _addressed(Label("resume", question), scope, True)
     if branch.status == "crashed":
         yield from (Label("redeliver", q, fresh=False) for q in branch.inflight)
-    if done or (branch.status == "crashed" and pending is None):
-        yield from (Label("stray", q) for q in workload.questions()[-1:])
+    if done or branch.status == "crashed":
+        yield from (Label("stray", q) for q in workload.questions()[-1:] if q.task in branch.done)
     yield Label("restart")
     yield Label("inspect")
     yield Label("reload")
     if branch.done or branch.asked:
-        yield from (Label("tamper", kind=kind) for kind in scope.tamper)
+        yield from (Label("tamper") for _ in scope.tamper[:1])
 
 
 def _addressed(plain: Label, scope: Scope, announced: bool) -> Iterator[Label]:
@@ -181,9 +181,7 @@ def _modified(workload: Workload, state: State, plain: Label, spent: Spent, scop
     if plain.op not in RUNS or special(state, plain) == "settled":
         return
     if spent.crashes < scope.crashes:
-        yield plain._replace(crash="kill")
-        if scope.exceptions:
-            yield plain._replace(crash="exception")
+        yield plain._replace(crash=True)
     if room and scope.schema and special(state, plain) is None:
         for task in _ahead(workload, state.branch(plain.branch), plain):
             yield plain._replace(poison=task)
@@ -200,7 +198,7 @@ def _ahead(workload: Workload, branch: Branch, plain: Label) -> Iterator[int]:
         yield task
 
 
-def command(chosen: Label, token: Token | None, crash: CrashPoint | None) -> Command:
+def command(chosen: Label, token: Token | None, crash: CrashPoint | None, kind: str | None = None) -> Command:
     """The command for a label, with the drawn values filled in."""
     return Command(
         chosen.op,
@@ -209,7 +207,7 @@ def command(chosen: Label, token: Token | None, crash: CrashPoint | None) -> Com
         "trunk" if chosen.branch == "trunk" else "latest",
         crash,
         chosen.poison,
-        chosen.kind,
+        kind,
     )
 
 
@@ -225,4 +223,4 @@ def abstract(state: State) -> Abstract:
             return None
         return (branch.status, branch.visible, branch.acked, branch.inflight, branch.asked, branch.base > 0, branch.poisoned)
 
-    return (seen(state.trunk), seen(state.fork), state.latest, state.tampered, state.over)
+    return (seen(state.trunk), seen(state.fork), state.latest, state.tampered is not None, state.over)

@@ -95,7 +95,11 @@ class Reference:
         yield from self._must_be_inert(state, command, faults, branch)
 
     def _stray(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
-        yield from self._must_be_inert(state, command, faults, state.branch(command.branch))
+        branch = state.branch(command.branch)
+        if branch.status == "crashed" and _token(command).question in branch.inflight:
+            yield from self._resume(state, command, faults)  # the same wire call, and the question is open after all
+        else:
+            yield from self._must_be_inert(state, command, faults, branch)
 
     def _fork(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         token = _token(command)
@@ -349,16 +353,14 @@ class Reference:
         answers: Answers,
         delivered: Token | None = None,
     ) -> Iterator[Run]:
-        pool = list(state.tokens) if "Misroute" in faults else []
-        if state.stray is not None:
-            pool.append(state.stray)
         question = delivered.question if delivered is not None else None
         for way in trajectories(
             self.workload,
             plan,
             answers,
             faults=faults,
-            pool=pool,
+            pool=state.tokens if "Misroute" in faults else (),
+            stray=state.stray,
             poison=command.poison,
             ask_again="Replay" in faults,
         ):

@@ -76,8 +76,11 @@ class Run:
         wanted = menu(self.reference.workload, self.state, self.spent, self.scope)
         return tuple(item for item in wanted if item not in self.unsupported)
 
-    def fill(self, chosen: Label, crash: CrashPoint | None = None) -> Command | None:
-        """The command for a label with the next unused token, or with the last one when it is delivered again."""
+    def fill(self, chosen: Label, crash: CrashPoint | None = None, kind: str | None = None) -> Command | None:
+        """The command for a label with the next unused token, or with the last one when it is delivered again.
+
+        None when there is no such token.
+        """
         token: Token | None = None
         if chosen.question is not None:
             token = Token(chosen.question, self.spent.tokens + 1)
@@ -85,7 +88,7 @@ class Run:
                 token = self._last_token.get(chosen.question)
                 if token is None:
                     return None
-        return command(chosen, token, crash)
+        return command(chosen, token, crash, kind)
 
     def send(self, sent: Command) -> Observation:
         """Execute and judge one command. Raises Unsupported when the API cannot express it; nothing was sent then."""

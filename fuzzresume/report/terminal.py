@@ -49,11 +49,8 @@ class Terminal:
                     self._status.update(progress_line(progress))
             case FindingFound(finding, progress):
                 confirmed = f"confirmed {finding.confirmed}" if finding.confirmed != "not run" else "not confirmed"
-                self._console.print(
-                    Text(
-                        f"  {finding.id} {finding.title} · {len(finding.commands)} commands · {confirmed} · run {progress.runs}"
-                    )
-                )
+                line = f"  {finding.id} {finding.title} · {len(finding.commands)} commands · {confirmed}"
+                self._console.print(Text(f"{line} · run {progress.runs}"))
             case TargetFinished(report):
                 if self._status is not None:
                     self._status.stop()

@@ -64,9 +64,9 @@ class Engine:
         if self.parked(found) and self.faults.lost(self, found):
             raise Refused("no question is pending")
         self.faults.forget(self, found)
-        if question in found.answers and not self._acknowledged(found, question):
+        if question in found.answers and not self.acknowledged(found, question):
             return self._in_doubt(found, question, answer)
-        if question == found.next_question and (question in found.asked or self.parked(found)):
+        if question == found.next_question and self._was_asked(found, question):
             return self.serve(found, question, answer)
         return self._settled(found, question, answer)
 
@@ -116,6 +116,7 @@ class Engine:
             raise Refused("nothing is durable yet: start the run")
         if found.invalid is not None and self.policy.poisoned == "refuse":
             raise Refused(f"task {found.invalid} returned an invalid update")
+        self.faults.forget(self, found)
         if self.faults.refuses(found):
             raise Refused("the run cannot be recovered")
         return self.go(found)
@@ -166,7 +167,6 @@ class Engine:
     def go(self, branch: Branch) -> Outcome:
         """Run what is left of the branch until it parks or completes."""
         self.recovering = self.crashed(branch)
-        self.faults.forget(self, branch)
         self._catch_up(branch)
         return self.follow(branch, self.faults.plan(self, branch, recovering=self.recovering))
 
@@ -210,6 +210,7 @@ class Engine:
     def _complete(self, branch: Branch, task: int, update: Update) -> None:
         if not self.faults.valid(update):
             self._held.clear()
+            self._flush()
             self.commit([Row("refusal", branch.name, {"task": task})])
             raise InvalidUpdate(f"task {task} returned note={update.note!r}, which is no text")
         self._record(branch, task, update)
@@ -306,7 +307,12 @@ class Engine:
             raise Refused(f"question {question.text} takes no answer now")
         return self._present(branch)
 
-    def _acknowledged(self, branch: Branch, question: Question) -> bool:
+    def _was_asked(self, branch: Branch, question: Question) -> bool:
+        """Where parks leave no row, whatever stands next may have been asked."""
+        return question in branch.asked or self.parked(branch) or self.policy.park == "derived"
+
+    def acknowledged(self, branch: Branch, question: Question) -> bool:
+        """The question's answer was followed by its task's record or by another question."""
         later = any(q.task == question.task and q > question for q in branch.answers)
         return question.task in branch.settled or later or self.parked(branch)
 

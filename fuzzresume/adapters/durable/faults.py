@@ -144,7 +144,8 @@ class AnswerLost(Faults):
 
     def forget(self, engine: Engine, branch: Branch) -> None:
         if branch.name not in engine.parked_here:
-            for question in [q for q in branch.answers if q.task not in branch.settled]:
+            lost = [q for q in branch.answers if q.task not in branch.settled and engine.acknowledged(branch, q)]
+            for question in lost:
                 del branch.answers[question]
 
 
