@@ -1,8 +1,9 @@
 """The greedy tour: always towards a command that was never sent in its state (docs/DESIGN.md, *Searching*).
 
-Each run first goes to one such command, drawn from all that lie ahead, so that deep states do not wait for shallow ones; then
-on to the nearest. Planned on the reference's graph, executed on the real target. The graph holds every way that a legal engine may go; the tour
-learns which ways this target goes and plans with those. A way that several deaths did not take is given up.
+Each run first goes to one such command, drawn from all that lie ahead, so that deep states do not wait for shallow ones;
+then on to the nearest. Planned on the reference's graph, executed on the real target. The graph holds every way that a legal
+engine may go; the tour learns which ways this target goes and plans with those. A way that several deaths did not take is
+given up.
 """
 
 from __future__ import annotations

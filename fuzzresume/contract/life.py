@@ -87,8 +87,8 @@ def trajectories(
 ) -> Iterator[Trajectory]:
     """Every whole life that follows `plan` with `answers` held.
 
-    `pool` and `stray` are tokens that a fault may serve to a question which nobody answered. `ask_again`: a gate that runs again may
-    also ask its questions again.
+    `pool` and `stray` are tokens that a fault may serve to a question which nobody answered. `ask_again`: a gate that runs
+    again may also ask its questions again.
     """
     pool = tuple(pool) if stray is None else (*pool, stray)
 

@@ -166,7 +166,6 @@ class Engine:
 
     def go(self, branch: Branch) -> Outcome:
         """Run what is left of the branch until it parks or completes."""
-        self.recovering = self.crashed(branch)
         self._catch_up(branch)
         return self.follow(branch, self.faults.plan(self, branch, recovering=self.recovering))
 
@@ -319,9 +318,10 @@ class Engine:
     def _read(self, address: str | None) -> Branch | None:
         self._held.clear()
         self._late.clear()
-        self.recovering = False
         self.run = Run.fold(self._log.read(), self.env.workload, self.policy.latest)
-        return self.run.at(None if address is None else branch_of(address))
+        found = self.run.at(None if address is None else branch_of(address))
+        self.recovering = found is not None and self.crashed(found)
+        return found
 
     def _nowhere(self) -> Branch:
         """A branch for a delivery to a run that nobody started; it is never stored."""
