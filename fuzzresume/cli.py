@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -190,5 +191,8 @@ def _load(path: Path) -> Trace:
 @contextlib.contextmanager
 def workspace(workload: Workload | None = None) -> Iterator[Executor]:
     """An executor with a private folder and its own worker processes, all gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="fuzzresume-") as folder, Zygotes() as zygotes:
+    # Memory survives a killed process as a disk does, and nothing here is about power cuts.
+    ram = Path("/dev/shm")
+    place = ram if os.access(ram, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="fuzzresume-", dir=place) as folder, Zygotes() as zygotes:
         yield Executor(Reference(workload or Workload.linear()), Path(folder), zygotes)

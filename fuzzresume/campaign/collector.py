@@ -108,7 +108,8 @@ class Collector:
 
     def _small(self, finding: Finding) -> bool:
         """Minimise and confirm; False when the minimal trace turns out to belong to another finding."""
-        again = self.executor.execute(finding.target, finding.commands, profile=finding.profile)
+        executor = self.executor.on(finding.reference)
+        again = executor.execute(finding.target, finding.commands, profile=finding.profile)
         if again.violation is None:
             finding.flaky = "did not show again in process"
             return True
@@ -116,7 +117,7 @@ class Collector:
         small.run(frozenset(self.pinned))
         finding.commands, finding.target, finding.diagnosis = small.commands, small.target, small.diagnosis
         finding.options, finding.profile = dict(small.target.options), small.profile
-        finding.explained_by = small.diagnosis.explanation
+        finding.explained_by, finding.reference = small.diagnosis.explanation, small.executor.reference
         if (known := self._known(finding.diagnosis, finding.target)) is not None:
             known.join(finding.diagnosis)
             return False
@@ -128,18 +129,19 @@ class Collector:
     def _tell_apart(self, finding: Finding) -> None:
         """Where several mechanisms explain a recovery, die later: the longer the durable prefix, the more they differ."""
         died = [i for i, c in enumerate(finding.commands) if c.crash is not None]
-        questions = self.executor.workload.questions()
+        executor = self.executor.on(finding.reference)
+        questions = executor.workload.questions()
         if len(finding.explained_by) < 2 or not died or not questions:
             return
         answers = [Command("resume", Token(question, n)) for n, question in enumerate(questions, 1)]
-        known = catalogue(finding.target, self.executor.workload, self.executor.search_mode(finding.target))
+        known = catalogue(finding.target, executor.workload, executor.search_mode(finding.target))
         for point in reversed(known.get("resume", ())):
             if len(finding.explained_by) < 2:
                 return
             late = (Command("start"), *answers[:-1], replace(answers[-1], crash=point), *finding.commands[died[-1] + 1 :])
-            done = self.executor.execute(finding.target, late, profile=finding.profile, steered=True)
+            done = executor.execute(finding.target, late, profile=finding.profile, steered=True)
             if done.violation is not None:
-                diagnosis = self._diagnose(done.violation, finding.profile, finding.target)
+                diagnosis = diagnose(executor.reference, done.violation, finding.profile, finding.target)
                 if diagnosis.same_as(finding.diagnosis):
                     finding.explained_by = intersect([finding.explained_by, diagnosis.explanation]) or finding.explained_by
 

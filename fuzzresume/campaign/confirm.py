@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, diagnose
+from fuzzresume.harness.sessions import Mode
 from fuzzresume.harness.target import BadOption, Target
 
 TIMES = 3
 
 
-def file_twin(target: Target) -> Target | None:
-    """The target with its store in a file: itself, or with the first option value that makes it so; None: there is none."""
+def file_twins(target: Target) -> Iterator[Target]:
+    """The target with its store in a file: itself, or with one other option value."""
     if target.capabilities.durable:
-        return target
+        yield target
+        return
     for option, values in target.adapter.options.items():
         for value in values:
             try:
@@ -20,8 +24,7 @@ def file_twin(target: Target) -> Target | None:
             except BadOption:
                 continue
             if twin.capabilities.durable:
-                return twin
-    return None
+                yield twin
 
 
 class Confirmer:
@@ -31,19 +34,25 @@ class Confirmer:
         self._executor = executor
 
     def confirm(self, finding: Finding) -> str:
-        """Such as `3/3`; or, where no file store exists, `in process only`."""
-        target = file_twin(finding.target)
-        if target is None:
-            return "in process only"
-        if target.options != finding.options:
-            finding.target, finding.options = target, dict(target.options)
-        shown = 0
-        profile = finding.profile
-        for _ in range(TIMES):
-            done = self._executor.execute(target, finding.commands, "forked", profile=profile)
-            if done.violation is not None:
-                found = diagnose(self._executor.reference, done.violation, profile, target)
-                shown += found.same_as(finding.diagnosis)
+        """Such as `3/3`; for a finding that only a store in memory shows: `in process only, 3/3`."""
+        for target in file_twins(finding.target):
+            shown = self._shown(finding, target, "forked")
+            if shown or target is finding.target:
+                finding.target, finding.options = target, dict(target.options)
+                break
+        else:
+            target = finding.target
+            shown = self._shown(finding, target, self._executor.search_mode(target))
         if shown < TIMES:
-            finding.flaky = f"flaky: {shown} of {TIMES} replays in real processes"
-        return f"{shown}/{TIMES}"
+            finding.flaky = f"flaky: {shown} of {TIMES} replays"
+        return f"{shown}/{TIMES}" if target.capabilities.durable else f"in process only, {shown}/{TIMES}"
+
+    def _shown(self, finding: Finding, target: Target, mode: Mode) -> int:
+        executor = self._executor.on(finding.reference)
+        shown = 0
+        for _ in range(TIMES):
+            done = executor.execute(target, finding.commands, mode, profile=finding.profile)
+            if done.violation is not None:
+                found = diagnose(finding.reference, done.violation, finding.profile, target)
+                shown += found.same_as(finding.diagnosis)
+        return shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,13 +35,13 @@ class Executed:
 
 
 class Executor:
-    """Runs traces of one workload, each in a private folder that is removed afterwards. Counts executions."""
+    """Runs traces of one workload, each in a private folder that is removed afterwards."""
 
     def __init__(self, reference: Reference, folder: Path, zygotes: Zygotes | None = None) -> None:
         self.reference = reference
         self.folder = folder
         self.zygotes = zygotes
-        self.executions = 0
+        self._count = itertools.count(1)
 
     @property
     def workload(self) -> Workload:
@@ -53,12 +55,17 @@ class Executor:
             return "in-process"
         return "images" if can.images else "forked"
 
+    def on(self, reference: Reference) -> Executor:
+        """The same executor for another workload; folders are numbered together."""
+        other = copy.copy(self)
+        other.reference = reference
+        return other
+
     def open(
         self, target: Target, mode: Mode | None = None, scope: Scope | None = None, profile: Faults | None = None
     ) -> Run:
         """A new run. Close its session and remove its folder with `close`. Raises Unsupported for a mode it cannot have."""
-        self.executions += 1
-        folder = self.folder / f"run-{self.executions}"
+        folder = self.folder / f"run-{next(self._count)}"
         session = open_session(target, self.workload, folder, mode or self.search_mode(target), zygotes=self.zygotes)
         can = target.capabilities
         return Run(

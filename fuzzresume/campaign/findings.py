@@ -38,6 +38,11 @@ class Diagnosis:
             return bool(shared) and (self.anomaly.property == other.anomaly.property or len(shared[0]) == 1)
         return self.anomaly == other.anomaly
 
+    def purer_than(self, other: Diagnosis) -> bool:
+        """Whether fewer of the same mechanisms explain it: what remains of a violation in which two came together."""
+        same = self.anomaly.property == other.anomaly.property and self.anomaly.limit == other.anomaly.limit
+        return same and any(set(mine) < set(its) for mine in self.explanation for its in other.explanation)
+
 
 def diagnose(reference: Reference, violation: Violation, profile: Faults, target: Target) -> Diagnosis:
     """Explain a violation and give it its property.

@@ -15,6 +15,8 @@ from fuzzresume.campaign.findings import Finding, diagnose, excused, renumber
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.workload import Question, Workload
 from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import BadOption, Target
 
@@ -26,7 +28,7 @@ class Minimiser:
     """Shrinks one finding's trace; `commands`, `diagnosis` and `target` follow the shortest candidate found so far."""
 
     def __init__(self, executor: Executor, finding: Finding) -> None:
-        self._executor = executor
+        self.executor = executor.on(finding.reference)
         self.target = finding.target
         self.diagnosis = finding.diagnosis
         self.commands = renumber(finding.commands[: finding.diagnosis.violation.index + 1])
@@ -43,9 +45,25 @@ class Minimiser:
     def run(self, pinned: frozenset[str] = frozenset()) -> tuple[Command, ...]:
         """The 1-minimal commands. Options in `pinned` keep their values."""
         self._shorten()
-        if self._simplify(pinned):
+        if self._one_question() | self._simplify(pinned):
             self._shorten()
         return self.commands
+
+    def _one_question(self) -> bool:
+        """The same trace on a workload whose gates ask one question each: the first one's answers, or the last one's."""
+        gates = {task.id: task.questions for task in self.executor.workload.tasks if task.questions}
+        if self.executor.workload.topology != "linear" or not any(asks > 1 for asks in gates.values()):
+            return False
+        smaller = self.executor.on(Reference(Workload.linear(len(self.executor.workload.tasks), dict.fromkeys(gates, 1))))
+        for kept in ({t: 1 for t in gates}, gates):
+            commands = tuple(
+                replace(c, token=c.token._replace(question=Question(c.question.task, 1))) if c.token and c.question else c
+                for c in self.commands
+                if c.question is None or kept[c.question.task] == c.question.index
+            )
+            if self._try(commands, executor=smaller):
+                return True
+        return False
 
     def _shorten(self) -> None:
         while any(self._try(candidate) for candidate in self._deletions()):
@@ -76,21 +94,22 @@ class Minimiser:
             i += 1
         return changed
 
-    def _try(self, commands: tuple[Command, ...], target: Target | None = None) -> bool:
+    def _try(self, commands: tuple[Command, ...], target: Target | None = None, executor: Executor | None = None) -> bool:
         """Whether the candidate shows the same finding; if so it becomes the present trace."""
-        target = target or self.target
+        target, executor = target or self.target, executor or self.executor
         candidate = renumber(commands)
-        key = (candidate, repr(sorted(target.options.items())))
+        key = (candidate, repr((executor.workload, sorted(target.options.items()))))
         if self._left <= 0 or not candidate or key in self._refuted:
             return False
         self._left -= 1
         profile = self._profile(target)
-        done = self._executor.execute(target, candidate, profile=profile, steered=True)
+        done = executor.execute(target, candidate, profile=profile, steered=True)
         if done.violation is not None:
-            found = diagnose(self._executor.reference, done.violation, profile, target)
-            if found.same_as(self.diagnosis) and excused(found, target) == self._excused:
+            found = diagnose(executor.reference, done.violation, profile, target)
+            same = found.same_as(self.diagnosis) or found.purer_than(self.diagnosis)
+            if same and excused(found, target) == self._excused:
                 self.commands = candidate[: done.violation.index + 1]
-                self.target, self.diagnosis = target, found
+                self.target, self.diagnosis, self.executor = target, found, executor
                 return True
         self._refuted.add(key)
         return False

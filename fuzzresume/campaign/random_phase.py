@@ -32,7 +32,7 @@ STEPS = 12
 def random_phase(campaign: Campaign) -> None:
     """One batch of random runs. A KeyboardInterrupt passes through, with the interrupted run counted."""
 
-    class Machine(LinearMachine):  # type: ignore[misc]  # mypy cannot follow the mapping of machines/
+    class Machine(LinearMachine):
         adapter = campaign.target.adapter.name
         options = campaign.pinned
         workload = campaign.executor.workload

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fuzzresume.campaign.confirm import file_twin
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, diagnose
 from fuzzresume.contract.faults import NONE
@@ -37,7 +36,7 @@ def replay_trace(executor: Executor, trace: Trace) -> Replayed:
         target = Target(load_adapter(trace.target), trace.options)
     except TargetError as error:
         return Replayed("cannot run", str(error))
-    mode: Mode = "forked" if file_twin(target) is target else "in-process"
+    mode: Mode = "forked" if target.capabilities.durable else "in-process"
     profile = NONE if trace.found is None else frozenset(trace.found.beyond)
     try:
         done = executor.execute(target, trace.commands, mode, profile=profile)

@@ -32,6 +32,7 @@ class Tour:
         self._rng = rng
         self._went: dict[Goal, dict[Node, None]] = {}
         self._failed: Counter[tuple[Node, Label, Node]] = Counter()
+        self._known_leads: dict[Goal, tuple[Node, ...]] = {}
         self._absent: Counter[Goal] = Counter()
         self._far = False
         self._drawn: Goal | None = None
@@ -54,6 +55,7 @@ class Tour:
     def went(self, node: Node, item: Label, after: Node | None) -> None:
         """A command was executed and led to `after` (None: the run ended there, or nothing was sent)."""
         self._went.setdefault((node, item), {}).update({after: None} if after is not None else {})
+        self._known_leads.pop((node, item), None)
         if (node, item) == self._drawn:
             self._far, self._drawn = False, None
         if self._hope is not None and after != self._hope:
@@ -87,6 +89,11 @@ class Tour:
 
     def _leads(self, goal: Goal) -> tuple[Node, ...]:
         """Where a command leads: where it went, unless it dies, for another crash point can lead elsewhere."""
+        if goal not in self._known_leads:
+            self._known_leads[goal] = self._leads_now(goal)
+        return self._known_leads[goal]
+
+    def _leads_now(self, goal: Goal) -> tuple[Node, ...]:
         node, item = goal
         went = tuple(self._went.get(goal, ()))
         predicted = self._graph.leads(node, item)

@@ -123,6 +123,8 @@ def menu(workload: Workload, state: State, spent: Spent, scope: Scope) -> tuple[
             base = plain._replace(branch=name)
             if special(state, base) is not None and not room:
                 continue
+            if base.at == "question" and state.fork is not None:
+                continue  # an address names its own branch, whatever "latest" means
             found += _modified(workload, state, base, spent, scope, room)
     if room and scope.fork:
         for question in state.trunk.asked:

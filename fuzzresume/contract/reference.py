@@ -119,12 +119,11 @@ class Reference:
             acked=tuple(q for q, _ in earlier),
             asked=tuple(q for q in trunk.asked if q <= question),
         )
-        tokens = [token]
+        ways = [with_answer(earlier, question, token)]
         if "ForkIgnore" in faults:
-            tokens += [t for t in state.tokens if t.question == question and t != token]
+            ways += self._ignoring(state, earlier, token)
             yield from self._status(state, command, trunk, state)
-        for served in tokens:
-            answers = with_answer(cut_off.answers, question, served)
+        for answers in ways:
             for run in self._runs(state, command, faults, cut_off, answers, token):
                 if run.kind == "crashed" and run.branch.visible == cut_off.visible:
                     # Nothing of the branch is durable: the store shows the trunk, and one effect may be in doubt.
@@ -135,9 +134,20 @@ class Reference:
                     )
                     note = Note("latest", latest, binding=True)
                     yield Transition(_expect(run), after, note)
+                    if run.kind == "crashed" and latest == "trunk":
+                        yield Transition(_expect(run)._replace(frontier=still), after, note)
                     if "ForkLeak" in faults:
                         for leaked in self._leaks(trunk, token, run.branch):
                             yield Transition(_expect(run), after._replace(trunk=leaked), note)
+
+    def _ignoring(self, state: State, earlier: Answers, token: Token) -> Iterator[Answers]:
+        """What a fork may be served instead of its own answer: an older one, and the trunk's answers to later questions."""
+        later = tuple((q, t) for q, t in state.trunk.answers if q > token.question and q.task == token.question.task)
+        for served in (token, *(t for t in state.tokens if t.question == token.question and t != token)):
+            answers = with_answer(earlier, token.question, served)
+            for n in range(len(later) + 1):
+                if n or served != token:
+                    yield (*answers, *later[:n])
 
     def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         yield from self._recovery(state, command, faults, state.branch(command.branch))
@@ -185,6 +195,7 @@ class Reference:
     def _inspect(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         branch = state.branch(command.branch)
         yield from self._quiet(state, command)
+        yield Transition(Expect("refused", frontier=frozenset(branch.visible)), state)
         if "InspectActs" in faults:
             for plan in self._any_plan(branch):
                 for run in self._follow(state, command, faults, branch, plan, branch.answers):

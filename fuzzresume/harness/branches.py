@@ -72,6 +72,10 @@ class Branches:
         if command.op == "fork":
             if outcome.kind != "refused" and moved:
                 self._serve_fork(newest.head)
+            elif outcome.kind != "refused" and outcome.address not in (None, newest.head):
+                # The newest position is not the fork's where "latest" goes on meaning the trunk.
+                self._serve_fork(newest.head)
+                after = read(outcome.address)
             elif self.forked and self.trunk_head is not None:
                 after = read(self.trunk_head)
         elif command.op == "restart":
