@@ -12,8 +12,6 @@ from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.confirm import Confirmer
@@ -153,20 +151,15 @@ def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
 @app.command()
 def targets() -> None:
     """List the targets: installed or missing, the command that installs them, their options and capabilities."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("target", "version", "install", "options, the default first", "fork", "damage"):
-        table.add_column(heading, overflow="fold")
+    console = Console(soft_wrap=True, highlight=False, markup=False)
     for row in available():
-        options = "\n".join(f"{key}={'|'.join(values)}" for key, values in row.options.items())
-        fork = damage = ""
-        if row.version is not None:
-            can = parse_target(row.name).capabilities
-            fork, damage = can.fork or "none", ", ".join(can.tamper) or "none"
-        state = row.version or "missing"
-        table.add_row(
-            row.name, Text(state, style="" if row.version else "magenta"), row.install, options or row.error, fork, damage
-        )
-    Console().print(table)
+        if row.version is None:
+            console.print(f"{row.name}  missing\n  install  {row.install}\n  {row.error}")
+            continue
+        can = parse_target(row.name).capabilities
+        options = "  ".join(f"{key}={'|'.join(values)}" for key, values in row.options.items())
+        console.print(f"{row.name}  {row.version}\n  install  {row.install}\n  options, the default first  {options}")
+        console.print(f"  fork  {can.fork or 'none'}\n  damage  {', '.join(can.tamper) or 'none'}")
 
 
 @app.command()

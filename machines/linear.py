@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from fuzzresume.contract.commands import OPS, CrashPoint, Op
-from fuzzresume.contract.menu import Label
+from fuzzresume.contract.menu import Label, abstract
 from fuzzresume.contract.monitor import Violation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.words import say_commands, say_violation
@@ -73,6 +73,8 @@ class LinearMachine(RuleBasedStateMachine):
 
     run_: Run | None = None
     _without: frozenset[str] = frozenset()
+    _early: bool = False
+    _idle: Label | None = None
     _folder: Path | None = None
 
     # What a subclass may replace.
@@ -114,7 +116,11 @@ class LinearMachine(RuleBasedStateMachine):
 
     @initialize(data=st.data(), swarm=st.booleans())
     def open(self, data: st.DataObject, swarm: bool) -> None:
-        """Draw the options and, in half of the runs, the commands to do without: rare interleavings need both kinds."""
+        """Draw the options and, in half of the runs, the commands to do without: rare interleavings need both kinds.
+
+        One run in four may begin with something else than `start`.
+        """
+        self._early = data.draw(st.integers(0, 3)) == 3
         if swarm:
             self._without = data.draw(st.frozensets(st.sampled_from([op for op in OPS if op != "start"]), max_size=8))
         adapter = load_adapter(self.adapter)
@@ -135,8 +141,11 @@ class LinearMachine(RuleBasedStateMachine):
     def _offered(self, op: Op | None = None) -> list[Label]:
         if self.run_ is None:
             return []
-        offered = [item for item in self.run_.offer() if item.op not in self._without or item.op == "recover"]
-        return [item for item in offered if op is None or item.op == op]
+        offered = self.run_.offer()
+        if self.run_.state.trunk.status == "new" and not self._early:
+            offered = tuple(item for item in offered if item.op == "start")
+        keep = [item for item in offered if item.op not in self._without or item.op == "recover"]
+        return [item for item in keep if item != self._idle and (op is None or item.op == op)]
 
     def _draw(self, op: Op, data: st.DataObject) -> None:
         run = self.run_
@@ -152,7 +161,10 @@ class LinearMachine(RuleBasedStateMachine):
                 crash = data.draw(st.sampled_from(points), label="crash point")
             else:
                 chosen = chosen._replace(crash=False)
+        before = run.state
         self.send(run, chosen, crash, kind)
+        # What changed nothing will change nothing again.
+        self._idle = chosen if not run.over and abstract(run.state) == abstract(before) else None
         if run.violation is not None:
             self.report(run.violation)
 
