@@ -163,7 +163,9 @@ def finish(workload: Workload, branch: Branch, trajectory: Trajectory, delivered
         after = _recorded(branch, trajectory.events, twice)._replace(answers=trajectory.answers)
         if trajectory.end == "invalid":
             for refused in _in_doubt(after, delivered):
-                yield Run("refused", effects, reentered, refused._replace(status="crashed", poisoned=True))
+                yield from _hidden_or_not(
+                    Run("refused", effects, reentered, refused._replace(status="crashed", poisoned=True))
+                )
             continue
         acked = add(after.acked, *(q for q, _ in after.answers))
         if trajectory.end == "parked" and trajectory.question is not None:
@@ -172,9 +174,7 @@ def finish(workload: Workload, branch: Branch, trajectory: Trajectory, delivered
         else:
             after = after._replace(status="completed")
         after = after._replace(acked=acked, inflight=())
-        yield Run(trajectory.end, effects, reentered, after, trajectory.question)
-        if after.hidden:
-            yield Run(trajectory.end, effects, reentered, after._replace(hidden=()), trajectory.question)
+        yield from _hidden_or_not(Run(trajectory.end, effects, reentered, after, trajectory.question))
 
 
 def cut(
@@ -200,12 +200,17 @@ def cut(
                 else:
                     after = after._replace(status="crashed")
                 for doubtful in _in_doubt(after, delivered):
-                    yield Run("crashed", effects, reentered, doubtful)
-                    if doubtful.hidden:
-                        yield Run("crashed", effects, reentered, doubtful._replace(hidden=()))
+                    yield from _hidden_or_not(Run("crashed", effects, reentered, doubtful))
                     last = passed[-1] if passed else None
                     if last is not None and last.kind == "effect" and last.step.task not in doubtful.done:
                         yield Run("crashed", effects, reentered, _hide(doubtful, last))
+
+
+def _hidden_or_not(run: Run) -> Iterator[Run]:
+    """What the frontier does not show it may show after any command."""
+    yield run
+    if run.branch.hidden:
+        yield run._replace(branch=run.branch._replace(hidden=()))
 
 
 def _hide(branch: Branch, event: Event) -> Branch:

@@ -1,316 +1,339 @@
-"""One life of a run: the commands of docs/CONTRACT.md on the log.
+"""What the commands do: one life of the durable engine.
 
-Every command reads the log anew, decides from it alone, and commits before it goes on: the answer before its task runs,
-the record before the next task is entered, the park before the question is announced.
+Every command reads the log first, so a life holds nothing that a crash could cost, and every commit lies between the hooks
+`commit.before` and `commit.after`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NoReturn
 
-from fuzzresume.adapters.durable.conduct import Conduct, Going, Step, answer_row
-from fuzzresume.adapters.durable.log import Log, Row, Stored
+from fuzzresume.adapters.durable.faults import Faults, Step
+from fuzzresume.adapters.durable.log import Log, Row
 from fuzzresume.adapters.durable.policy import Policy
-from fuzzresume.adapters.durable.run import Branch, Run, address_of
-from fuzzresume.contract.observation import Asked, Outcome, OutcomeKind
+from fuzzresume.adapters.durable.run import Branch, Run, address_of, branch_of, head_of
+from fuzzresume.contract.observation import Asked, Outcome
 from fuzzresume.contract.workload import Mark, Question
 from fuzzresume.harness.env import Env, Update
 
-INPUT = "go"
-"""What a run is started with."""
-
 
 class Refused(Exception):
-    """The engine does not serve this call; nothing was changed."""
+    """The engine does not do that; nothing was changed."""
 
 
-class InvalidUpdate(Exception):
-    """A task's update breaks the declared schema; the task is not recorded."""
+class InvalidUpdate(Refused):
+    """A task returned an update that the declared schema forbids; the task was not recorded."""
 
 
 class Engine:
-    """A life: `policy` makes its legal choices, `conduct` is where a planted fault sits."""
+    """A life: the calls of `harness.adapter.Life`, under a policy, with a fault or none.
 
-    def __init__(self, env: Env, policy: Policy, conduct: Conduct) -> None:
+    `parked_here` are the branches that this very process parked, `recovering` says that the present call goes on with a
+    branch that it found crashed: only faults look at them.
+    """
+
+    def __init__(self, env: Env, faults: Faults) -> None:
         self.env = env
-        self._policy = policy
-        self._conduct = conduct
-        self._log = Log(env.folder, verify=conduct.verifies, unknown_fields=policy.extra_field == "ignore")
-        self._undurable: dict[tuple[str, Question], str] = {}
+        self.faults = faults
+        self.policy = Policy.of(env.options)
+        self.parked_here: set[str] = set()
+        self.recovering = False
+        self.run = Run(env.workload, self.policy.latest)
+        self._log = Log(env.folder, verify=faults.verify, unknown_fields=self.policy.extra_field == "ignore")
+        self._held: dict[Question, str] = {}
         self._late: list[Row] = []
-        self._asked: set[tuple[str, Question]] = set()
-        self._recovered = False
+
+    # The calls.
 
     def start(self) -> Outcome:
-        """Send the input; legal again while nothing is durable."""
-        run = self._read()
-        if run.latest is None:
-            return self._begin(run)
-        if run.latest.untouched:
-            return self.go_on(run, run.latest)
-        return self._again(run, run.latest)
+        """Begin the run, or send the input again when it has begun."""
+        branch = self._read(None)
+        if branch is None:
+            return self._epoch([], {})
+        return self.go(branch) if branch.untouched else self._restart(branch)
 
     def restart(self) -> Outcome:
-        """Send the input again."""
-        run = self._read()
-        return self._begin(run) if run.latest is None else self._again(run, run.latest)
+        """Send the input again: the policy says what that means."""
+        return self.start()
 
     def resume(self, question: Question, answer: str, *, address: str | None, branch: str | None) -> Outcome:
-        """Deliver an answer; the store decides whether its question takes one."""
-        run = self._read()
-        target = run.at(address or branch)
-        if address is not None and target is not None and address != address_of(target, question):
-            raise Refused(f"{address} is not the address of question {question.text}")
-        standing = "settled" if target is None else self._standing(target, question)
-        if target is None or standing == "settled":
-            return self._settled(run, target, question, answer)
-        self._admit_poisoned(target)
-        if standing == "in doubt":
-            return self._in_doubt(run, target, question, answer)
-        if self._lost(target):
-            raise Refused("the run is not parked")
-        return self.serve(run, target, question, answer)
+        """Deliver an answer, recognised by its question; the same bytes again are recognised too."""
+        found = self._read(address or branch)
+        if found is None:
+            return self._settled(self._nowhere(), question, answer)
+        if self.parked(found) and self.faults.lost(self, found):
+            raise Refused("no question is pending")
+        self.faults.forget(self, found)
+        if question in found.answers and not self.acknowledged(found, question):
+            return self._in_doubt(found, question, answer)
+        if question == found.next_question and self._was_asked(found, question):
+            return self.serve(found, question, answer)
+        return self._settled(found, question, answer)
 
     def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
-        """Answer a question anew on a new branch, whose past ends just before the question's task."""
-        run = self._read()
-        trunk = run.at(address)
-        if self._policy.fork == "refuse" or trunk is None:
-            raise Refused("there is nothing to fork")
-        if address != address_of(trunk, question) or not self._was_asked(trunk, question):
-            raise Refused(f"question {question.text} was not asked at {address}")
-        order = self.env.workload.order
-        before = order[: order.index(question.task)]
-        begins = {
-            "parent": trunk.name,
+        """Continue from a question's interrupt on a branch of its own."""
+        parent = self._read(address)
+        if self.policy.fork == "refuse" or parent is None or question not in parent.asked:
+            raise Refused("this run is not forked")
+        before = [t for t in self.env.workload.order if t < question.task]
+        inherited = len(parent.marks) - len(parent.settled)
+        answers = {q.text: token for q, token in parent.answers.items() if q < question}
+        served = self.faults.fork_answer(parent, question, answer)
+        if self.policy.answer == "first":
+            answers[question.text] = served
+        else:
+            self._held[question] = served
+        body = {
+            "parent": parent.name,
             "at": question.text,
-            "done": list(before),
-            "marks": trunk.marks_before(before),
-            "answers": {q.text: token for q, token in trunk.answers.items() if q < question},
+            "done": before,
+            "marks": parent.marks[: inherited + len(before)],
+            "answers": answers,
         }
-        name = run.next_name
-        self.commit(run, [Row("fork", name, begins), *self._conduct.leak(trunk, question, answer)])
-        return self.serve(run, run.branches[name], question, self._conduct.fork_answer(trunk, question, answer))
+        self.recovering = False
+        name = self.run.next_name
+        self.commit([Row("fork", name, body)])
+        self.faults.leak(self, parent, question, answer)
+        return self.go(self.run.branches[name])
 
     def recover(self, *, branch: str | None) -> Outcome:
-        """Go on from the store, with no new information."""
-        run = self._read()
-        target = run.at(branch)
-        if target is None or target.untouched:
-            if self._policy.empty_recover == "refuse":
-                raise Refused("nothing is durable; start the run")
-        elif target.complete and not target.journal:
-            if self._policy.recover_completed == "refuse":
+        """Go on after a crash, with no new information."""
+        found = self._read(branch)
+        if found is None:
+            raise Refused("nothing was started here")
+        if self.parked(found):
+            if self.faults.lost(self, found):
+                return Outcome("idle", marks=_marks(found.marks))
+            self.faults.forget(self, found)
+            if self.policy.recover_parked == "refuse":
+                raise Refused("the run waits for an answer")
+            return self._present(found)
+        if found.complete:
+            if self.policy.recover_completed == "refuse":
                 raise Refused("the run is complete")
-            return self._present(target)
-        if target is None:
-            return self._begin(run)
-        if self._lost(target):
-            return self._reply("idle", target)
-        if self._parked(target) is not None and self._policy.recover_parked == "refuse":
-            raise Refused("the run is parked; answer its question")
-        return self._continue(run, target)
+            self._catch_up(found)
+            return self._present(found)
+        if found.untouched and self.policy.empty_recover == "refuse":
+            raise Refused("nothing is durable yet: start the run")
+        if found.invalid is not None and self.policy.poisoned == "refuse":
+            raise Refused(f"task {found.invalid} returned an invalid update")
+        self.faults.forget(self, found)
+        if self.faults.refuses(found):
+            raise Refused("the run cannot be recovered")
+        return self.go(found)
 
     def inspect(self, *, branch: str | None) -> Outcome:
-        """Read the branch."""
-        run = self._read()
-        target = run.at(branch)
-        if target is None:
-            return Outcome("inert", marks=())
-        marks = tuple(Mark.parse(text) for text in target.marks)
-        self._conduct.inspected(self, run, target)
-        return Outcome("inert", marks=marks)
+        """Look, and touch nothing."""
+        found = self._read(branch)
+        if found is None:
+            return Outcome("inert")
+        self.faults.inspect(self, found)
+        return Outcome("inert", marks=_marks(found.marks))
 
     def close(self) -> None:
-        """Release the store."""
+        """Release the file."""
         self._log.close()
 
-    # What the commands are made of; a planted fault may call these too.
+    # What the calls are made of; faults use it too.
 
-    def serve(self, run: Run, branch: Branch, question: Question, answer: str) -> Outcome:
-        """Take an answer and go on."""
-        if self._policy.answer == "first" and not self._conduct.keeps_answers_in_memory:
-            self.commit(run, [answer_row(branch, question, answer)])
-        else:
-            self._undurable[branch.name, question] = answer
-            branch.answers[question] = answer
-        return self.go_on(run, branch)
+    def parked(self, branch: Branch) -> bool:
+        """The branch waits for an answer."""
+        if branch.complete or branch.invalid is not None:
+            return False
+        if self.policy.park == "derived":
+            return branch.next_question is not None
+        return branch.parked_at is not None
 
-    def go_on(
-        self, run: Run, branch: Branch, *, recovering: bool = False, plan: Sequence[Step] | None = None
-    ) -> Outcome:
-        """Run what is left until a question or the end."""
-        gates = frozenset(task.id for task in self.env.workload.tasks if task.questions)
-        crashed = self._parked(branch) is None
-        going = Going(branch.todo, branch.settled, gates, recovering, crashed, self.env.seed)
-        if recovering and branch.todo:
-            self._conduct.admit(going)
-        if plan is None:
-            plan = self._conduct.plan(going) if branch.todo else ()
-        self.commit(run, [Row("record", branch.name, body) for body in branch.journal.values()])
-        for step in plan:
-            asked = self._step(run, branch, step)
-            if asked is not None:
-                return asked
-        self.commit(run, [])
-        return self._reply("completed", branch, self._conduct.shown(branch.marks, self._recovered))
+    def crashed(self, branch: Branch) -> bool:
+        """A life of the branch ended without a park and without the last record."""
+        return not (branch.complete or self.parked(branch) or branch.untouched)
 
-    def commit(self, run: Run, rows: Sequence[Row]) -> None:
-        """Make `rows`, and records that waited, durable in one transaction."""
-        waiting, self._late = self._late, []
-        if not waiting and not rows:
+    def commit(self, rows: Sequence[Row]) -> None:
+        """Make rows durable in one transaction, between two hooks."""
+        if not rows:
             return
         self.env.hook("commit.before")
-        stored = self._log.append([*waiting, *rows])
-        for row in stored[len(waiting) :]:
-            run.apply(row)
+        for stored in self._log.append(rows):
+            self.run.apply(stored)
         self.env.hook("commit.after")
 
-    def _read(self) -> Run:
-        self._late.clear()
-        if not self._conduct.keeps_answers_in_memory:
-            self._undurable.clear()
-        run = Run.fold(self._log.read(), self.env.workload, self._policy.latest)
-        for (name, question), answer in self._undurable.items():
-            if name in run.branches:
-                run.branches[name].answers[question] = answer
-        return run
+    def serve(self, branch: Branch, question: Question, answer: str) -> Outcome:
+        """Take an answer and go on."""
+        if self.policy.answer == "first":
+            self.commit([_answer(branch, question, answer)])
+        else:
+            self._held[question] = answer
+        return self.go(branch)
 
-    def _begin(self, run: Run, before: Branch | None = None) -> Outcome:
-        marks = before.marks if before is not None and self._policy.restart == "new-accumulated" else []
-        answers = self._conduct.inherited(before) if before is not None else {}
-        begins = {"input": INPUT, "marks": marks, "answers": {q.text: token for q, token in answers.items()}}
-        name = run.next_name
-        self.commit(run, [Row("epoch", name, begins)])
-        return self.go_on(run, run.branches[name])
+    def go(self, branch: Branch) -> Outcome:
+        """Run what is left of the branch until it parks or completes."""
+        self._catch_up(branch)
+        return self.follow(branch, self.faults.plan(self, branch, recovering=self.recovering))
 
-    def _again(self, run: Run, branch: Branch) -> Outcome:
-        match self._policy.restart:
-            case "refuse":
-                raise Refused("the run was started before")
-            case "continue" if not branch.complete and self._parked(branch) is None:
-                return self._continue(run, branch)
-            case "continue" | "inert":
-                return self._present(branch)
-        return self._begin(run, branch)
+    def follow(self, branch: Branch, plan: Sequence[Step]) -> Outcome:
+        """Run a plan."""
+        for step in plan:
+            if step.mode == "skip":
+                self._record(branch, step.task, Update("", "ok"))
+                continue
+            self.env.enter(step.task)
+            if step.mode == "silent":
+                continue
+            if (question := self._ask(branch, step.task)) is not None:
+                return self._park(branch, question)
+            update = self._fire(branch, step.task)
+            if step.mode == "run":
+                self._complete(branch, step.task, update)
+        self._flush()
+        self.faults.finish(self, branch)
+        return Outcome("completed", marks=_marks(branch.marks), address=head_of(branch))
 
-    def _continue(self, run: Run, branch: Branch) -> Outcome:
-        self._admit_poisoned(branch)
-        self._recovered = self._recovered or self._parked(branch) is None
-        return self.go_on(run, branch, recovering=True)
+    def refire(self, branch: Branch, task: int) -> None:
+        """Fire a settled task's effect once more."""
+        self.env.enter(task)
+        self._fire(branch, task)
 
-    def _step(self, run: Run, branch: Branch, step: Step) -> Outcome | None:
-        task = step.task
-        if step.skip:
-            self.commit(run, [Row("record", branch.name, {"task": task, "mark": "", "note": ""})])
-            return None
-        question = branch.open_question(task)
-        while question is not None and (kept := self._conduct.unasked_answer(run)) is not None:
-            self.commit(run, [answer_row(branch, question, kept)])
-            question = branch.open_question(task)
-        if question is None or self._policy.reenter == "yes" or (question.index == 1 and question not in branch.asked):
-            self.env.enter(task)
-        if question is not None:
-            return self._ask(run, branch, question)
-        if not step.silent:
-            tokens = [branch.answers[q] for q in self.env.workload.questions(task)]
-            update = self.env.body(task, tokens, branch.marks)
-            if not step.again:
-                self._record(run, branch, task, update)
+    def _ask(self, branch: Branch, task: int) -> Question | None:
+        """The first question of `task` that nobody answered, after the faults had their chance to."""
+        for question in self.env.workload.questions(task):
+            if question in branch.answers or question in self._held:
+                continue
+            if (answer := self.faults.unasked(self, question)) is None:
+                return question
+            self.commit([_answer(branch, question, answer)])
         return None
 
-    def _ask(self, run: Run, branch: Branch, question: Question) -> Outcome:
-        rows = [] if self._conduct.keeps_answers_in_memory else self._taken(branch)
-        if self._policy.park == "durable" and branch.parked_at != question:
-            rows.append(Row("park", branch.name, {"question": question.text}))
-        self.commit(run, rows)
-        self._asked.add((branch.name, question))
-        return self._parked_reply(branch, question)
+    def _fire(self, branch: Branch, task: int) -> Update:
+        known = {**branch.answers, **self._held}
+        tokens = [known[q] for q in self.env.workload.questions(task)]
+        return self.env.body(task, tokens, reads=branch.marks)
 
-    def _record(self, run: Run, branch: Branch, task: int, update: Update) -> None:
-        if not self._conduct.accepts(update):
-            self.commit(run, [Row("refusal", branch.name, {"task": task})])
-            raise InvalidUpdate(f"task {task}: note must be a string, got {update.note!r}")
-        record = Row("record", branch.name, {"task": task, "mark": update.mark, "note": update.note})
-        if self._policy.record == "journal":
-            self.commit(run, [*self._taken(branch, task), record._replace(kind="journal")])
-            self.commit(run, [record])
-        elif self._conduct.records_late:
-            self._late.append(record)
-            run.apply(Stored(branch.seq, record))
+    def _complete(self, branch: Branch, task: int, update: Update) -> None:
+        if not self.faults.valid(update):
+            self._held.clear()
+            self._flush()
+            self.commit([Row("refusal", branch.name, {"task": task})])
+            raise InvalidUpdate(f"task {task} returned note={update.note!r}, which is no text")
+        self._record(branch, task, update)
+
+    def _record(self, branch: Branch, task: int, update: Update) -> None:
+        body = {"task": task, "mark": update.mark, "note": update.note}
+        rows = self._take_held(branch, task)
+        if self.policy.record == "journal":
+            self.commit([*rows, Row("journal", branch.name, body)])
+            rows = []
+        rows.append(Row("record", branch.name, body))
+        if self.faults.late:
+            self._late += rows
+            branch.marks.append(update.mark)
         else:
-            self.commit(run, [*self._taken(branch, task), record])
+            self.commit(rows)
 
-    def _taken(self, branch: Branch, task: int | None = None) -> list[Row]:
-        """The answers that are not durable yet, as rows; from here on they count as durable."""
-        keys = [key for key in self._undurable if key[0] == branch.name and task in (None, key[1].task)]
-        return [answer_row(branch, key[1], self._undurable.pop(key)) for key in keys]
+    def _take_held(self, branch: Branch, task: int) -> list[Row]:
+        taken = [q for q in self._held if q.task == task]
+        return [_answer(branch, q, self._held.pop(q)) for q in taken]
 
-    def _standing(self, branch: Branch, question: Question) -> Literal["pending", "in doubt", "settled"]:
-        """Whether a question takes an answer: it is open, or it has one that nobody acknowledged, or neither."""
-        if question.task in branch.journal:
-            return "in doubt"
-        parked = self._parked(branch)
-        if question == (parked or branch.next_question):
-            return "pending" if parked or question in branch.asked else "settled"
-        held = question in branch.answers and question.task in branch.todo
-        if parked is None and held and not any(later > question for later in branch.asked):
-            return "in doubt"
-        return "settled"
+    def _flush(self) -> None:
+        late, self._late = self._late, []
+        for row in late:
+            if row.kind == "record" and row.body["mark"]:
+                self.run.branches[row.branch].marks.remove(row.body["mark"])
+        self.commit(late)
 
-    def _in_doubt(self, run: Run, branch: Branch, question: Question, answer: str) -> Outcome:
-        if branch.answers[question] == answer:
-            match self._policy.redeliver_crashed:
-                case "inert":
-                    return self._present(branch)
-                case "refuse":
-                    self._refuse_settled(question)
-        elif self._policy.doubt == "refuse":
-            raise Refused(f"question {question.text} has an answer already; recover the run")
-        elif self._policy.doubt == "new" and question.task not in branch.journal:
-            return self.serve(run, branch, question, answer)
-        return self.go_on(run, branch)
+    def _park(self, branch: Branch, question: Question) -> Outcome:
+        self._flush()
+        rows = self._take_held(branch, question.task)
+        if self.policy.park == "durable":
+            rows.append(Row("park", branch.name, {"question": question.text}))
+        self.commit(rows)
+        self.parked_here.add(branch.name)
+        return self._parked(branch, question)
 
-    def _settled(self, run: Run, branch: Branch | None, question: Question, answer: str) -> Outcome:
-        outcome = self._conduct.settled(self, run, branch, question, answer)
-        if outcome is not None:
-            return outcome
-        if self._policy.settled == "refuse" or (branch is not None and self._lost(branch)):
-            self._refuse_settled(question)
-        return Outcome("idle", marks=()) if branch is None else self._present(branch)
-
-    def _refuse_settled(self, question: Question) -> NoReturn:
-        raise Refused(f"question {question.text} takes no answer now")
-
-    def _admit_poisoned(self, branch: Branch) -> None:
-        if branch.invalid is not None and self._policy.poisoned == "refuse":
-            raise Refused(f"task {branch.invalid} returned an invalid update")
-
-    def _parked(self, branch: Branch) -> Question | None:
-        if self._policy.park == "derived":
-            return branch.next_question
-        return branch.parked_at
-
-    def _was_asked(self, branch: Branch, question: Question) -> bool:
-        return question in branch.asked or question == self._parked(branch)
-
-    def _lost(self, branch: Branch) -> bool:
-        question = None if self._conduct.parks_survive else branch.parked_at
-        return question is not None and (branch.name, question) not in self._asked
+    def _parked(self, branch: Branch, question: Question) -> Outcome:
+        asked = Asked(question, address_of(branch, question))
+        return Outcome("parked", (asked,), _marks(branch.marks), address=head_of(branch))
 
     def _present(self, branch: Branch) -> Outcome:
+        """The present status, with nothing changed."""
         if branch.complete:
-            return self._reply("completed", branch)
-        question = self._parked(branch)
-        return self._reply("idle", branch) if question is None else self._parked_reply(branch, question)
+            return Outcome("completed", marks=_marks(branch.marks), address=head_of(branch))
+        question = branch.next_question
+        if self.parked(branch) and question is not None:
+            if self.policy.reenter == "yes":
+                self.env.enter(question.task)
+            return self._parked(branch, question)
+        return Outcome("idle", marks=_marks(branch.marks))
 
-    def _parked_reply(self, branch: Branch, question: Question) -> Outcome:
-        asked = (Asked(question, address_of(branch, question)),)
-        return self._reply("parked", branch, asked=asked)
+    def _catch_up(self, branch: Branch) -> None:
+        """Record what only the journal knows."""
+        self.commit([Row("record", branch.name, body) for body in branch.journal.values()])
 
-    def _reply(
-        self, kind: OutcomeKind, branch: Branch, marks: Sequence[str] | None = None, asked: tuple[Asked, ...] = ()
-    ) -> Outcome:
-        shown = branch.marks if marks is None else marks
-        return Outcome(kind, asked, tuple(Mark.parse(text) for text in shown), address=branch.name)
+    def _restart(self, branch: Branch) -> Outcome:
+        match self.policy.restart:
+            case "refuse":
+                raise Refused("the run was started already")
+            case "inert":
+                return self._present(branch)
+            case "continue":
+                return self.go(branch) if self.crashed(branch) else self._present(branch)
+        marks = branch.marks if self.policy.restart == "new-accumulated" else []
+        return self._epoch(marks, self.faults.kept(branch))
+
+    def _epoch(self, marks: list[str], answers: dict[str, str]) -> Outcome:
+        self.recovering = False
+        name = self.run.next_name
+        self.commit([Row("epoch", name, {"input": "go", "marks": list(marks), "answers": answers})])
+        return self.go(self.run.branches[name])
+
+    def _in_doubt(self, branch: Branch, question: Question, answer: str) -> Outcome:
+        """An answer arrives whose question has one that nobody acknowledged, because a life died."""
+        if answer == branch.answers[question]:
+            match self.policy.redeliver_crashed:
+                case "refuse":
+                    raise Refused("this answer was delivered before")
+                case "inert":
+                    return self._present(branch)
+            return self.go(branch)
+        match self.policy.doubt:
+            case "refuse":
+                raise Refused("another answer was delivered before")
+            case "new" if question.task not in branch.settled:
+                self.commit([_answer(branch, question, answer)])
+        return self.go(branch)
+
+    def _settled(self, branch: Branch, question: Question, answer: str) -> Outcome:
+        """An answer arrives that the run does not take."""
+        if (outcome := self.faults.settled(self, branch, question, answer)) is not None:
+            return outcome
+        if self.policy.settled == "refuse":
+            raise Refused(f"question {question.text} takes no answer now")
+        return self._present(branch)
+
+    def _was_asked(self, branch: Branch, question: Question) -> bool:
+        """Where parks leave no row, whatever stands next may have been asked."""
+        return question in branch.asked or self.parked(branch) or self.policy.park == "derived"
+
+    def acknowledged(self, branch: Branch, question: Question) -> bool:
+        """The question's answer was followed by its task's record or by another question."""
+        later = any(q.task == question.task and q > question for q in branch.answers)
+        return question.task in branch.done or later or self.parked(branch)
+
+    def _read(self, address: str | None) -> Branch | None:
+        self._held.clear()
+        self._late.clear()
+        self.run = Run.fold(self._log.read(), self.env.workload, self.policy.latest)
+        found = self.run.at(None if address is None else branch_of(address))
+        self.recovering = found is not None and self.crashed(found)
+        return found
+
+    def _nowhere(self) -> Branch:
+        """A branch for a delivery to a run that nobody started; it is never stored."""
+        return Branch("", self.env.workload)
+
+
+def _answer(branch: Branch, question: Question, answer: str) -> Row:
+    return Row("answer", branch.name, {"question": question.text, "token": answer})
+
+
+def _marks(marks: Sequence[str]) -> tuple[Mark, ...]:
+    return tuple(Mark.parse(mark) for mark in marks)

@@ -1,13 +1,14 @@
-"""The planted deviations, one small class each, named like the switches of docs/CONTRACT.md; `NoneFits` is like no switch."""
+"""The planted deviations: each fault switch of docs/CONTRACT.md once, as one small departure from the honest engine.
+
+`Faults` is the honest behaviour at every point where a fault can strike; a subclass departs from it at one of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fuzzresume.adapters.durable.conduct import Conduct, Going, Step, answer_row
 from fuzzresume.adapters.durable.log import Row
-from fuzzresume.adapters.durable.run import Branch, Run
+from fuzzresume.adapters.durable.run import Branch
 from fuzzresume.contract.observation import Outcome
 from fuzzresume.contract.workload import Question
 from fuzzresume.harness.env import Update
@@ -16,181 +17,242 @@ if TYPE_CHECKING:
     from fuzzresume.adapters.durable.engine import Engine
 
 
-class Replay(Conduct):
-    """A recovery after a crash runs the durable prefix again; its gates take the recorded answers."""
+class Step(NamedTuple):
+    """A task of a life's plan. `again`: it is settled, only its effect fires; `silent`: it is entered; `skip`: recorded."""
 
-    def plan(self, going: Going) -> list[Step]:
-        """The durable tasks once more, then the rest."""
-        again = going.durable if going.recovering and going.crashed else ()
-        return [*(Step(task, again=True) for task in again), *super().plan(going)]
+    task: int
+    mode: Literal["run", "again", "silent", "skip"] = "run"
 
 
-class PrefixReplay(Conduct):
-    """The same, but gates whose answers were consumed are entered only."""
+class Faults:
+    """No fault: what the honest engine does."""
 
-    def plan(self, going: Going) -> list[Step]:
-        """The durable tasks once more, the gates among them silently, then the rest."""
-        again = going.durable if going.recovering and going.crashed else ()
-        return [*(Step(task, again=True, silent=task in going.gates) for task in again), *super().plan(going)]
+    verify = True
+    """Whether the store's integrity is checked."""
 
+    late = False
+    """Whether records are held back until a life ends in good order."""
 
-class ReexecLast(Conduct):
-    """A recovery after a crash runs the last durable task again."""
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        """The tasks that a life goes through."""
+        return [Step(task) for task in branch.todo]
 
-    def plan(self, going: Going) -> list[Step]:
-        """The last durable task, then the rest."""
-        again = going.durable[-1:] if going.recovering and going.crashed else ()
-        return [*(Step(task, again=True) for task in again), *super().plan(going)]
+    def refuses(self, branch: Branch) -> bool:
+        """Whether the recovery of a crashed run is refused."""
+        return False
 
+    def lost(self, engine: Engine, branch: Branch) -> bool:
+        """Whether the question that the branch is parked at is forgotten."""
+        return False
 
-class SkipTask(Conduct):
-    """A recovery after a crash takes the first task that is left for done."""
+    def forget(self, engine: Engine, branch: Branch) -> None:
+        """Forget answers before a life goes on."""
 
-    def plan(self, going: Going) -> list[Step]:
-        """The rest, of which the first is only recorded."""
-        first, *rest = super().plan(going)
-        return [first._replace(skip=going.recovering and going.crashed), *rest]
+    def fork_answer(self, parent: Branch, question: Question, answer: str) -> str:
+        """The answer that a fork is served."""
+        return answer
 
+    def leak(self, engine: Engine, parent: Branch, question: Question, answer: str) -> None:
+        """What a fork does to the branch it came from."""
 
-class NondetRecovery(Conduct):
-    """What a recovery runs depends on the seed of its process: with an odd one, the last durable task again."""
-
-    def plan(self, going: Going) -> list[Step]:
-        """The last durable task if the seed is odd, then the rest."""
-        again = going.durable[-1:] if going.recovering and going.seed % 2 else ()
-        return [*(Step(task, again=True) for task in again), *super().plan(going)]
-
-
-class RefuseRecovery(Conduct):
-    """A recovery after a crash refuses a store in which a task is durable."""
-
-    def admit(self, going: Going) -> None:
-        """Refuse once anything is durable."""
-        if going.crashed and going.durable:
-            raise RuntimeError("a run that has begun cannot be recovered")
-
-
-class LateRecord(Conduct):
-    """The records of a life are written when it parks or ends."""
-
-    records_late = True
-
-
-class ParkLost(Conduct):
-    """Only the process that asked a question knows that the run is parked at it."""
-
-    parks_survive = False
-
-
-class AnswerLost(Conduct):
-    """An answer lives in the memory of the process that took it until its task is recorded."""
-
-    keeps_answers_in_memory = True
-
-
-class ForkIgnore(Conduct):
-    """A fork is served the answer that the trunk was given."""
-
-    def fork_answer(self, trunk: Branch, question: Question, answer: str) -> str:
-        """The trunk's answer, if it has one."""
-        return trunk.answers.get(question, answer)
-
-
-class ForkLeak(Conduct):
-    """A fork's answer becomes the trunk's, as long as the trunk has not recorded that task."""
-
-    def leak(self, trunk: Branch, question: Question, answer: str) -> list[Row]:
-        """The answer, on the trunk."""
-        return [answer_row(trunk, question, answer)] if question.task in trunk.todo else []
-
-
-class DoubleConsume(Conduct):
-    """An answer to a question that was answered before runs its gate and all that follows again."""
-
-    def settled(self, life: Engine, run: Run, branch: Branch | None, question: Question, answer: str) -> Outcome | None:
-        """Run again from the gate; before the gate is recorded, overwrite the answer."""
-        if branch is None or question not in branch.answers or not (branch.complete or branch.parked_at):
-            return None
-        if question.task in branch.todo:
-            return life.serve(run, branch, question, answer)
-        branch.answers[question] = answer
-        again = [Step(task, again=True) for task in branch.settled if task >= question.task]
-        return life.go_on(run, branch, plan=[*again, *(Step(task) for task in branch.todo)])
-
-
-class StrayPoisons(Conduct):
-    """An answer that was of no use is kept, and served to the next question that would be asked."""
-
-    def settled(self, life: Engine, run: Run, branch: Branch | None, question: Question, answer: str) -> Outcome | None:
-        """Keep the answer."""
-        life.commit(run, [Row("stray", "", {"token": answer})])
+    def settled(self, engine: Engine, branch: Branch, question: Question, answer: str) -> Outcome | None:
+        """What a delivery that takes no answer does; None: nothing."""
         return None
 
-    def unasked_answer(self, run: Run) -> str | None:
-        """The oldest answer kept."""
-        return run.strays[0] if run.strays else None
+    def unasked(self, engine: Engine, question: Question) -> str | None:
+        """An answer for a question that nobody answered."""
+        return None
+
+    def valid(self, update: Update) -> bool:
+        """Whether a task's update keeps the declared schema."""
+        return isinstance(update.note, str)
+
+    def inspect(self, engine: Engine, branch: Branch) -> None:
+        """What inspection does besides looking."""
+
+    def kept(self, branch: Branch) -> dict[str, str]:
+        """The answers that a new epoch takes over."""
+        return {}
+
+    def finish(self, engine: Engine, branch: Branch) -> None:
+        """What a life does besides, once the last task is recorded."""
 
 
-class Misroute(Conduct):
-    """An answer to another question than the pending one is served to the pending one."""
+class Replay(Faults):
+    """A recovery fires the durable prefix again."""
 
-    def settled(self, life: Engine, run: Run, branch: Branch | None, question: Question, answer: str) -> Outcome | None:
-        """Serve the pending question."""
-        if branch is None or branch.parked_at is None:
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        again = [Step(task, "again") for task in branch.settled] if recovering else []
+        return again + super().plan(engine, branch, recovering=recovering)
+
+
+class PrefixReplay(Faults):
+    """A recovery runs the durable prefix again, but consumed gates fire nothing."""
+
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        gate = engine.env.workload.questions
+        again = [Step(task, "silent" if gate(task) else "again") for task in branch.settled] if recovering else []
+        return again + super().plan(engine, branch, recovering=recovering)
+
+
+class ReexecLast(Faults):
+    """A recovery runs the last durable task again."""
+
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        again = [Step(task, "again") for task in branch.settled[-1:]] if recovering else []
+        return again + super().plan(engine, branch, recovering=recovering)
+
+
+class NondetRecovery(ReexecLast):
+    """A recovery runs the last durable task again under one hash seed and not under another."""
+
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        return super().plan(engine, branch, recovering=recovering and engine.env.seed % 2 == 1)
+
+
+class SkipTask(Faults):
+    """A recovery records the first task that never completed."""
+
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        steps = super().plan(engine, branch, recovering=recovering)
+        return [Step(steps[0].task, "skip"), *steps[1:]] if recovering and steps else steps
+
+
+class RefuseRecovery(Faults):
+    """A crashed run with something durable is not recovered."""
+
+    def refuses(self, branch: Branch) -> bool:
+        return bool(branch.settled)
+
+
+class LateRecord(Faults):
+    """Records wait for the end of the life."""
+
+    late = True
+
+
+class ParkLost(Faults):
+    """A parked question lives in the process that asked it."""
+
+    def lost(self, engine: Engine, branch: Branch) -> bool:
+        return branch.name not in engine.parked_here
+
+
+class AnswerLost(Faults):
+    """Acknowledged answers of a gate that is not durable live in the process that took them."""
+
+    def forget(self, engine: Engine, branch: Branch) -> None:
+        if branch.name not in engine.parked_here:
+            lost = [q for q in branch.answers if q.task not in branch.settled and engine.acknowledged(branch, q)]
+            for question in lost:
+                del branch.answers[question]
+
+
+class ForkIgnore(Faults):
+    """A fork is served what the trunk was."""
+
+    def fork_answer(self, parent: Branch, question: Question, answer: str) -> str:
+        return parent.answers.get(question, answer)
+
+
+class ForkLeak(Faults):
+    """A fork's answer is written to the trunk too."""
+
+    def leak(self, engine: Engine, parent: Branch, question: Question, answer: str) -> None:
+        if question.task not in parent.settled:
+            engine.commit([Row("answer", parent.name, {"question": question.text, "token": answer})])
+
+
+class DoubleConsume(Faults):
+    """An answered question takes another answer."""
+
+    def settled(self, engine: Engine, branch: Branch, question: Question, answer: str) -> Outcome | None:
+        if question not in branch.answers:
             return None
-        return life.serve(run, branch, branch.parked_at, answer)
+        engine.commit([Row("answer", branch.name, {"question": question.text, "token": answer})])
+        if question.task not in branch.settled:
+            return engine.go(branch)
+        again = [Step(task, "again") for task in branch.settled if task >= question.task]
+        return engine.follow(branch, [*again, *(Step(task) for task in branch.todo)])
 
 
-class InvalidPersist(Conduct):
-    """Updates are recorded without a look at the schema."""
+class StrayPoisons(Faults):
+    """A delivery that takes no answer is kept for the next question."""
 
-    def accepts(self, update: Update) -> bool:
-        """Everything."""
+    def settled(self, engine: Engine, branch: Branch, question: Question, answer: str) -> Outcome | None:
+        engine.commit([Row("stray", branch.name, {"token": answer})])
+        return None
+
+    def unasked(self, engine: Engine, question: Question) -> str | None:
+        return engine.run.strays[0] if engine.run.strays else None
+
+
+class Misroute(Faults):
+    """An answer to another question is served to the one that is pending."""
+
+    def settled(self, engine: Engine, branch: Branch, question: Question, answer: str) -> Outcome | None:
+        pending = branch.next_question
+        return None if pending is None else engine.serve(branch, pending, answer)
+
+
+class InvalidPersist(Faults):
+    """No update is checked."""
+
+    def valid(self, update: Update) -> bool:
         return True
 
 
-class TamperAccept(Conduct):
-    """Whatever rows the database holds are believed."""
+class TamperAccept(Faults):
+    """No row is checked."""
 
-    verifies = False
-
-
-class InspectActs(Conduct):
-    """Looking at a crashed run continues it; looking at a parked one runs its last durable task again."""
-
-    def inspected(self, life: Engine, run: Run, branch: Branch) -> None:
-        """Go on, or run the last durable task."""
-        if branch.parked_at is None:
-            life.go_on(run, branch)
-        else:
-            life.go_on(run, branch, plan=[Step(task, again=True) for task in branch.settled[-1:]])
+    verify = False
 
 
-class RestartMix(Conduct):
-    """A new epoch keeps the answers of the old one."""
+class InspectActs(Faults):
+    """Inspection goes on with a crashed run, and fires the last durable effect of any other."""
 
-    def inherited(self, branch: Branch) -> Mapping[Question, str]:
-        """All answers."""
-        return branch.answers
-
-
-class NoneFits(Conduct):
-    """The final state of a run that was recovered comes out backwards: a deviation that no switch describes."""
-
-    def shown(self, marks: list[str], recovered: bool) -> list[str]:
-        """The marks, backwards after a recovery."""
-        return marks[::-1] if recovered else marks
+    def inspect(self, engine: Engine, branch: Branch) -> None:
+        if engine.crashed(branch):
+            engine.go(branch)
+        elif branch.settled:
+            engine.refire(branch, branch.settled[-1])
 
 
-FAULTS: Mapping[str, type[Conduct]] = {
-    **{
-        fault.__name__: fault
-        for fault in (
-            Replay, PrefixReplay, ReexecLast, SkipTask, NondetRecovery, RefuseRecovery, LateRecord, ParkLost, AnswerLost,
-            ForkIgnore, ForkLeak, DoubleConsume, StrayPoisons, Misroute, InvalidPersist, TamperAccept, InspectActs,
-            RestartMix,
-        )
-    },
-    "none-fits": NoneFits,
-}  # fmt: skip
-"""Every planted deviation by the name of its option value."""
+class RestartMix(Faults):
+    """A new epoch remembers the old answers."""
+
+    def kept(self, branch: Branch) -> dict[str, str]:
+        return {question.text: answer for question, answer in branch.answers.items()}
+
+
+class NoneFits(Faults):
+    """A recovered run ends with its state in reverse: no switch describes it."""
+
+    def finish(self, engine: Engine, branch: Branch) -> None:
+        if engine.recovering:
+            engine.commit([Row("reversal", branch.name, {})])
+
+
+FAULTS: dict[str, type[Faults]] = {
+    fault.__name__: fault
+    for fault in (
+        Replay,
+        PrefixReplay,
+        ReexecLast,
+        SkipTask,
+        NondetRecovery,
+        RefuseRecovery,
+        LateRecord,
+        ParkLost,
+        AnswerLost,
+        ForkIgnore,
+        ForkLeak,
+        DoubleConsume,
+        StrayPoisons,
+        Misroute,
+        InvalidPersist,
+        TamperAccept,
+        InspectActs,
+        RestartMix,
+    )
+} | {"none-fits": NoneFits}

@@ -58,16 +58,13 @@ class Stored(NamedTuple):
 class Log:
     """The log in `folder`. Opens the file at the first use; `close` releases it, a later use opens it again.
 
-    `read_only` is for those who look at a store that is not theirs. `verify=False` believes whatever rows it finds: only a planted fault asks for that. `unknown_fields=False` refuses
+    `verify=False` believes whatever rows it finds: only a planted fault asks for that. `unknown_fields=False` refuses
     rows with fields that nobody declared.
     """
 
-    def __init__(
-        self, folder: Path, *, read_only: bool = False, verify: bool = True, unknown_fields: bool = True
-    ) -> None:
+    def __init__(self, folder: Path, *, verify: bool = True, unknown_fields: bool = True) -> None:
         self._path = folder / DATABASE
         self._marker = folder / MARKER
-        self._mode = "ro" if read_only else "rwc"
         self._verify = verify
         self._unknown_fields = unknown_fields
         self._connection: sqlite3.Connection | None = None
@@ -115,8 +112,7 @@ class Log:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             # The engine survives the death of its process, not of the machine, so nothing waits for the disk.
-            uri = f"{self._path.absolute().as_uri()}?mode={self._mode}"
-            self._connection = sqlite3.connect(uri, timeout=30, isolation_level=None, uri=True)
+            self._connection = sqlite3.connect(self._path, timeout=30, isolation_level=None)
             self._connection.execute("PRAGMA synchronous = OFF")
         return self._connection
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fuzzresume.adapters.durable.log import Row, Stored
-from fuzzresume.contract.workload import Mark, Question, Workload
+from fuzzresume.contract.workload import Question, Workload
 
 Latest = Literal["fork", "trunk", "moved"]
 
@@ -24,8 +24,7 @@ class UnknownBranch(LookupError):
 class Branch:
     """One branch of the present epoch.
 
-    `marks` are the run's state, of which the first `base` came from an earlier epoch. `done` are the recorded tasks in store
-    order: the frontier. `journal` holds completed tasks whose record is not there
+    `done` are the recorded tasks in store order: the frontier. `journal` holds completed tasks whose record is not there
     yet. `answers` and `asked` are by question; `parked_at` is the question of a park that is the newest row,
     `invalid` the task of a refusal that is. `seq` is the newest row's place in the log.
     """
@@ -33,7 +32,6 @@ class Branch:
     name: str
     workload: Workload
     marks: list[str] = field(default_factory=list)
-    base: int = 0
     done: list[int] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
     answers: dict[Question, str] = field(default_factory=dict)
@@ -60,17 +58,12 @@ class Branch:
     @property
     def next_question(self) -> Question | None:
         """The question that stands between the run and its next effect, or None."""
-        return self.open_question(self.todo[0]) if self.todo else None
+        return next((q for q in self.workload.questions(self.todo[0]) if q not in self.answers), None) if self.todo else None
 
     @property
     def untouched(self) -> bool:
         """Nothing but the branch's beginning is durable."""
         return not (self.settled or self.answers or self.asked)
-
-    def marks_before(self, tasks: tuple[int, ...]) -> list[str]:
-        """The state as it was when no more than `tasks` had run."""
-        own = [mark for mark in self.marks[self.base :] if Mark.parse(mark).task in tasks]
-        return [*self.marks[: self.base], *own]
 
     def open_question(self, task: int) -> Question | None:
         """The first question of `task` that has no answer, or None."""
@@ -84,7 +77,6 @@ class Branch:
             case "epoch" | "fork":
                 self.marks = list(body["marks"])
                 self.done = list(body.get("done", ()))
-                self.base = len(self.marks) - len(self.done)
                 self.answers = {Question.parse(q): token for q, token in body["answers"].items()}
                 self.asked = {*self.answers, *([Question.parse(body["at"])] if "at" in body else [])}
             case "answer":
