@@ -1,0 +1,1 @@
+"""The TLA+ modules of the reference semantics (installed as `fuzzresume.tla`). Imports nothing."""

@@ -17,6 +17,9 @@ from fuzzresume.contract.observation import Asked, Outcome
 from fuzzresume.contract.workload import Mark, Question
 from fuzzresume.harness.env import Env
 
+_DEMAND = "you must specify the interrupt id"
+"""What LangGraph's RuntimeError says when several interrupts are pending and the answer names none."""
+
 # Not `from __future__ import annotations`: LangGraph takes channel types from the annotations of `entrypoint` functions.
 
 
@@ -45,12 +48,13 @@ class LangGraphLife:
 
     def resume(self, question: Question, answer: str, *, address: str | None, branch: str | None) -> Outcome:
         """`invoke(Command(resume=…), C)`; addressed, the answer is keyed by the interrupt's id."""
-        resume = answer if address is None else {address.partition("/")[2]: answer}
-        return self._invoke(Command(resume=resume), branch)
+        if address is None:
+            return self._deliver(question, answer, branch)
+        return self._invoke(Command(resume={address.partition("/")[2]: answer}), branch)
 
     def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
         """`invoke(Command(resume=answer), C)` with the question's checkpoint id in the config."""
-        return self._invoke(Command(resume=answer), address.partition("/")[0])
+        return self._deliver(question, answer, address.partition("/")[0])
 
     def recover(self, *, branch: str | None) -> Outcome:
         """`invoke(None, C)`."""
@@ -68,6 +72,24 @@ class LangGraphLife:
     def close(self) -> None:
         """Close the connection."""
         self._saver.close()
+
+    def _deliver(self, question: Question, answer: str, checkpoint: str | None) -> Outcome:
+        """The bare answer; keyed by the interrupt's id, as `get_state` tells it, only after LangGraph demanded one.
+
+        What LangGraph counts as pending is more than `get_state` shows (it keeps an earlier epoch's interrupts), so its
+        error is the only way to know. It is raised before anything runs or is written.
+        """
+        try:
+            return self._invoke(Command(resume=answer), checkpoint)
+        except RuntimeError as demand:
+            if _DEMAND not in str(demand):
+                raise
+            with scoped(self._scope):
+                pending = self._app.get_state(_config(checkpoint)).interrupts
+            meant = [one.id for one in pending if one.value == question.text]
+            if not meant:
+                raise
+        return self._invoke(Command(resume={meant[-1]: answer}), checkpoint)
 
     def _invoke(self, payload: Any, checkpoint: str | None) -> Outcome:
         self._clock.catch_up(self._saver.greatest())

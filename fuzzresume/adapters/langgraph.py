@@ -1,8 +1,9 @@
 """LangGraph: `StateGraph` and the functional API over `SqliteSaver` or `InMemorySaver`.
 
 Wire calls, with `C` the thread's config: start and restart `invoke(input, C)`; resume `invoke(Command(resume=v), C)`, with
-the question's address `Command(resume={interrupt id: v})`; fork the same with the checkpoint id in the config; recover
-`invoke(None, C)`; inspect `get_state`, `get_state_history` and the saver's list. A branch is a checkpoint id in the config.
+the question's address, or when LangGraph demands one, `Command(resume={interrupt id: v})`; fork the same with the checkpoint
+id in the config; recover `invoke(None, C)`; inspect `get_state`, `get_state_history` and the saver's list. A branch is a
+checkpoint id in the config.
 
 This module and `_langgraph_store` read stores without the engine; the engine is imported when a life is built.
 """
@@ -62,6 +63,9 @@ class LangGraphAdapter:
         A resume by `latest` names no question: the value goes to whatever is pending. `durability=sync` promises that
         changes are written before the next step starts, which is a record per task; the other two are documented as later.
         Once a fork exists the trunk is out of reach: a call with an older checkpoint id is time travel, itself a fork.
+
+        In the stock pool an exception that escapes from a future's callback ends the pool's thread, and LangGraph can then
+        wait for ever for what that thread was to do; so only a copy of the store or SIGKILL counts as a death there.
         """
         late = _LATE.get(options["durability"])
         return Capabilities(
@@ -73,6 +77,7 @@ class LangGraphAdapter:
             schema=options["api"] == "graph",
             retry=True,
             tamper=_langgraph_store.tamper_kinds(options),
+            in_process=options["executor"] != "threads",
             deterministic=options["executor"] != "threads",
             records=late is None,
             documented=() if late is None else (late,),

@@ -155,6 +155,9 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
         return Anomaly("RS", "restart is none of its legal things")
     before = set(observation.before.done or ())
     refired = [t for t in effects if t in before or effects.count(t) > 1]
+    in_doubt = [t for t in effects if t not in (effects if observation.after.done is None else observation.after.done)]
+    if seen.kind == "crashed" and len(in_doubt) > 1 and not refired:
+        return Anomaly("EO", "several tasks in doubt after one crash")
     if command.op == "fork":
         if refired:
             return Anomaly("EO", "a durable effect fired again on a fork")
@@ -170,9 +173,6 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
         return Anomaly("EO", "a durable effect fired again")
     if seen.reentered:
         return Anomaly("PC", "a durable task was entered again")
-    in_doubt = [t for t in effects if t not in (observation.after.done or effects)]
-    if seen.kind == "crashed" and len(in_doubt) > 1:
-        return Anomaly("EO", "several tasks in doubt after one crash")
     if seen.pending and any(q in branch.acked for q in seen.pending):
         return Anomaly("CO", "an acknowledged answer was asked for again")
     if seen.kind in ("refused", "idle"):

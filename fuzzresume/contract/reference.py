@@ -60,8 +60,9 @@ class Reference:
         branch = state.branch(command.branch)
         if branch.status == "new" or (branch.status == "crashed" and not branch.done and not branch.inflight):
             yield from self._go_on(state, command, faults, branch._replace(status="new"), branch.answers)
-        else:
-            yield from self._restart(state, command, faults)
+            if branch.status == "new" or next_question(self.workload, branch) is None:
+                return  # else the store may hold the park of a question that nobody was told
+        yield from self._restart(state, command, faults)
 
     def _resume(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         token = _token(command)

@@ -46,6 +46,8 @@ class Branches:
                 raise Unsupported("a resume cannot carry the address of its question")
             address = self._announced(self._addresses(command), question)
         branch: str | None = None
+        if command.branch == "trunk" and not self.forked:
+            raise Unsupported("no fork is known here, so nothing tells the trunk apart")
         if self._on_trunk(command):
             if not can.trunk or self.trunk_head is None:
                 raise Unsupported("the trunk cannot be addressed once a fork exists")

@@ -143,7 +143,8 @@ def test_the_same_seed_gives_the_same_file(tmp_path):
 
 def test_interrupted_campaigns_keep_what_they_found(tmp_path):
     report = tmp_path / "campaign.json"
-    args = ["fuzz", "mutant", "-o", "fault=Replay", "--max-time", "100s", "--json", str(report), "--out", str(tmp_path / "out")]
+    out = tmp_path / "out"
+    args = ["fuzz", "mutant", "-o", "fault=Replay", "--max-time", "100s", "--json", str(report), "--out", str(out)]
     process = subprocess.Popen([*FUZZRESUME, *args], stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout is not None
     for line in process.stdout:

@@ -17,13 +17,16 @@ import pytest
 
 pytest.importorskip("langgraph")
 
-from fuzzresume.adapters._langgraph_store import database
+from fuzzresume.adapters._langgraph_store import database, reading
 from fuzzresume.adapters.langgraph import ADAPTER
-from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Entry, Frontier, Outcome
 from fuzzresume.contract.workload import Question, Token, Workload
 from fuzzresume.harness.env import Crash, Env, TaskFailure, Unsupported
+from fuzzresume.harness.images import ImageSession
 from fuzzresume.harness.ledger import LedgerReader, LedgerWriter
+from fuzzresume.harness.sessions import open_session
+from fuzzresume.harness.target import Target
 
 WORKLOAD = Workload.linear()
 DEFAULTS = {name: values[0] for name, values in ADAPTER.options.items()}
@@ -203,6 +206,87 @@ def test_an_addressed_resume_is_keyed_by_the_interrupt(new_run: Callable[..., Ru
     assert asked(run(resume("2.1", 1, address))) == ["2.2"]
 
 
+@pytest.mark.parametrize("executor", ["inline", "queue"])
+def test_an_answer_is_keyed_only_when_the_framework_demands_it(new_run: Callable[..., Run], executor: str) -> None:
+    """With `durability=exit` the functional API keeps the interrupts of the epoch before and then wants to know which."""
+    run = new_run(api="functional", durability="exit", executor=executor)
+    run(start)
+    assert asked(run(restart)) == ["2.1"]
+    run.reload()
+    with pytest.raises(RuntimeError, match="interrupt id"):
+        run(resume("2.2", 1))
+    assert run.fired == [1, 1] and run.frontier.done == (1,)
+    assert asked(run(resume("2.1", 2))) == ["2.2"]
+    done = run(resume("2.2", 3))
+    assert (done.kind, texts(done)) == ("completed", ("1", "2:2.1#2=yes,2.2#3=yes", "3"))
+
+
+def test_a_fork_is_keyed_too_when_the_framework_demands_it(new_run: Callable[..., Run]) -> None:
+    run = new_run(Workload.linear(3, {2: 1}), api="functional", durability="exit")
+    run(start)
+    address = run(restart).asked[0].address
+    assert address is not None
+    assert run(fork("2.1", 1, address)).kind == "completed"
+    assert run.fired[-2:] == [2, 3]
+
+
+@pytest.mark.parametrize(("api", "durability"), [*itertools.product(APIS, ADAPTER.options["durability"])])
+def test_nothing_but_the_answer_is_on_the_wire_unless_demanded(
+    new_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, api: str, durability: str
+) -> None:
+    run, sent = new_run(api=api, durability=durability), []
+    run(start)
+    invoke = run._life._app.invoke
+
+    def recording(payload: Any, *args: Any, **kwargs: Any) -> Any:
+        sent.append(payload)
+        return invoke(payload, *args, **kwargs)
+
+    monkeypatch.setattr(run._life._app, "invoke", recording)
+    run(resume("2.1", 1))
+    assert [command.resume for command in sent] == [token("2.1", 1)]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_answer_is_not_sent_again_for_another_runtime_error(new_run: Callable[..., Run], api: str) -> None:
+    run = new_run(api=api)
+    run(start)
+    run(resume("2.1", 1))
+    with pytest.raises(TaskFailure):
+        run(resume("2.2", 2), CrashPoint("effect.after:2", by="exception"))
+    assert run.fired == [1, 2]
+
+
+@pytest.mark.parametrize("executor", ["inline", "queue"])
+@pytest.mark.parametrize(("api", "saver"), [*itertools.product(APIS, ADAPTER.options["saver"])])
+def test_checkpoint_ids_grow_across_lives(new_run: Callable[..., Run], api: str, saver: str, executor: str) -> None:
+    """No identifier is drawn twice, also after a death that left a write without its checkpoint."""
+    heads: list[list[str]] = []
+    for _ in range(2):
+        run, heads_of_run = new_run(api=api, saver=saver, executor=executor), []
+        for call, hook in (
+            (start, None),
+            (restart, "put_writes.after"),
+            (recover, None),
+            (restart, "put.before"),
+            (restart, None),
+            (resume("2.1", 1), None),
+            (resume("2.2", 2), None),
+            (restart, None),
+        ):
+            if hook is None:
+                run(call)
+                run.reload()
+            else:
+                run.dies(call, CrashPoint(hook))
+            head = run.frontier.head
+            assert head is not None
+            heads_of_run.append(head)
+        heads.append(heads_of_run)
+    assert heads[0] == heads[1]
+    assert heads[0] == sorted(heads[0]) and len(set(heads[0])) >= 4
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_a_fork_continues_from_the_checkpoint_and_moves_the_head(new_run: Callable[..., Run], api: str) -> None:
     run = new_run(Workload.linear(3, {2: 1}), api=api)
@@ -264,16 +348,17 @@ def points(passed: list[str]) -> list[CrashPoint]:
 
 
 @pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("executor", ["inline", "queue"])
-def test_a_death_at_every_hook(new_run: Callable[..., Run], api: str, executor: str) -> None:
+@pytest.mark.parametrize(("executor", "saver"), [("inline", "sqlite"), ("queue", "sqlite"), ("inline", "memory")])
+def test_a_death_at_every_hook(new_run: Callable[..., Run], api: str, executor: str, saver: str) -> None:
     """No task is in the frontier whose effect is absent, no later call of the dead life counts, a fresh life completes."""
+    options = {"api": api, "executor": executor, "saver": saver}
     for at, call in enumerate(TRACE):
-        probe = new_run(api=api, executor=executor)
+        probe = new_run(**options)
         for earlier in TRACE[:at]:
             probe(earlier)
         probe(call)
         for point in points(probe.passed):
-            run = new_run(api=api, executor=executor)
+            run = new_run(**options)
             for earlier in TRACE[:at]:
                 run(earlier)
             run.dies(call, point)
@@ -288,12 +373,31 @@ def test_a_death_at_every_hook(new_run: Callable[..., Run], api: str, executor: 
 
 
 @pytest.mark.parametrize(("api", "durability"), [*itertools.product(APIS, ADAPTER.options["durability"])])
-def test_a_death_in_the_stock_pool_ends_the_call(new_run: Callable[..., Run], api: str, durability: str) -> None:
-    for hook in ("get_tuple.after", "put.before", "put_writes.after", "effect.before:1", "effect.after:1"):
-        run = new_run(api=api, durability=durability, executor="threads")
-        run.dies(start, CrashPoint(hook))
-        assert threading.active_count() == 1
-        assert run.frontier.done is not None and set(run.frontier.done) <= set(run.fired)
+def test_the_stock_pool_dies_by_copies_of_its_store(tmp_path: Path, api: str, durability: str) -> None:
+    """Photographs taken while other threads go on are stores that recover, and record no effect that has not fired."""
+    target = Target(ADAPTER, {"api": api, "durability": durability, "executor": "threads"})
+    assert target.capabilities.images and not target.capabilities.in_process
+    commands = [Command("start"), *(Command("resume", Token(Question(2, i), i)) for i in (1, 2))]
+    with ImageSession(target, WORKLOAD, tmp_path / "swept") as session:
+        fired: set[int] = set()
+        for command in commands:
+            sweep = session.sweep(command)
+            for image in sweep.images:
+                done = image.observation.after.done
+                assert done is not None, image.points
+                assert set(done) <= fired | {mark.task for mark in image.observation.effects}, image.points
+            assert sweep.images
+            last = sweep.images[-1]
+            fired |= {mark.task for mark in sweep.observation.effects}
+        assert sweep.observation.outcome.kind == "completed" and fired == {1, 2, 3}
+        with session.session_at(last, tmp_path / "on") as went_on:
+            assert went_on.execute(Command("recover")).outcome.kind == "completed"
+
+
+def test_the_stock_pool_has_no_death_in_process(tmp_path: Path) -> None:
+    target = Target(ADAPTER, {"executor": "threads"})
+    with open_session(target, WORKLOAD, tmp_path / "run") as session, pytest.raises(Unsupported):
+        session.execute(Command("start", crash=CrashPoint("put_writes.before")))
 
 
 @pytest.mark.parametrize("saver", ADAPTER.options["saver"])
@@ -391,8 +495,15 @@ def test_damage_is_what_its_kind_says(new_run: Callable[..., Run], api: str) -> 
             assert run.frontier.done is None and run.frontier.why and run.frontier.head == head
             with pytest.raises(ValueError):
                 run(recover)
-        else:
-            assert run.frontier == Frontier((1,), head=head)
+            continue
+        assert run.frontier == Frontier((1,), head=head)
+        with reading(run.env) as reader:
+            record = reader.record(head or "")
+        assert record is not None
+        assert {name: record.values.get(name, "gone") for name in ("marks", "note")} == {
+            "marks": ["1"],
+            "note": {"dropped-field": "gone", "wrong-type": 17}[kind],
+        }
 
 
 def test_damage_that_makes_no_sense_is_unsupported(new_run: Callable[..., Run]) -> None:
@@ -421,4 +532,5 @@ def test_capabilities_follow_the_options() -> None:
     assert not late.records and [rule.switch for rule in late.documented] == ["LateRecord"] and not late.durable
     assert not ADAPTER.capabilities(DEFAULTS | {"api": "functional"}).schema
     assert not ADAPTER.capabilities(DEFAULTS | {"executor": "threads"}).deterministic
+    assert sync.in_process and not ADAPTER.capabilities(DEFAULTS | {"executor": "threads"}).in_process
     assert not ADAPTER.valid(DEFAULTS | {"api": "functional", "schema": "pydantic"})

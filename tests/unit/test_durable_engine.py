@@ -111,6 +111,7 @@ def test_only_the_record_acknowledges_an_answer_not_the_journal(doubt: str, kind
     *_, crashed, end = honest(START, FIRST, dying, Command("resume", D), doubt=doubt, record="journal")
     assert crashed.after.done == (1,)
     assert end.outcome.kind == kind
+    assert end.hooks.count("commit.after") == (3 if kind == "completed" else 0), "a row for an answer that cannot count"
     assert end.effects == ((Mark(3),) if kind == "completed" else ())
 
 

@@ -56,10 +56,9 @@ def test_branch_and_address_go_on_the_wire_together() -> None:
     assert branches.call(Command("resume", A), CAN).answer == A.text
 
 
-def test_before_a_fork_the_trunk_is_all_there_is() -> None:
-    branches = Branches(trunk={Q1: "t1"})
-    call = branches.call(Command("resume", A, at="question", branch="trunk"), CAN)
-    assert (call.address, call.branch) == ("t1", None)
+def test_before_a_fork_nothing_tells_the_trunk_apart() -> None:
+    with pytest.raises(Unsupported, match="no fork is known"):
+        Branches(trunk={Q1: "t1"}).call(Command("resume", A, branch="trunk"), CAN)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Each rule of the contract twice: a run that keeps it, and a run that breaks it for that very reason."""
 
 import pytest
-from contract_runs import A, B, C, FIRST, KILLED, MARKS, Q1, Q2, REFERENCE, SECOND, START, WHOLE, WORKLOAD, judge_run, seen
+from contract_runs import FIRST, KILLED, MARKS, Q1, Q2, REFERENCE, SECOND, START, WHOLE, WORKLOAD, A, B, C, judge_run, seen
 
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.explain import explain

@@ -138,7 +138,7 @@ class Engine:
 
     def parked(self, branch: Branch) -> bool:
         """The branch waits for an answer."""
-        if branch.complete or branch.invalid is not None:
+        if branch.complete or branch.invalid is not None or branch.name not in self.run.branches:
             return False
         if self.policy.park == "derived":
             return branch.next_question is not None

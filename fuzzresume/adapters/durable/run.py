@@ -65,10 +65,6 @@ class Branch:
         """Nothing but the branch's beginning is durable."""
         return not (self.settled or self.answers or self.asked)
 
-    def open_question(self, task: int) -> Question | None:
-        """The first question of `task` that has no answer, or None."""
-        return next((q for q in self.workload.questions(task) if q not in self.answers), None)
-
     def apply(self, row: Row) -> None:
         """Take one row of this branch into account."""
         body = row.body

@@ -1,0 +1,84 @@
+"""The two gates of the oracle: no legal engine alarms, no planted fault escapes (docs/CONTRACT.md)."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from campaigns import REFERENCE, campaign
+
+from fuzzresume.adapters.durable.faults import FAULTS as PLANTED
+from fuzzresume.adapters.durable.policy import OPTIONS
+from fuzzresume.campaign.events import FindingFound
+from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.findings import diagnose
+from fuzzresume.contract.faults import FAULTS, NONE
+from fuzzresume.contract.properties import PROPERTIES
+
+DEFAULTS = {key: values[0] for key, values in OPTIONS.items()}
+VARIANTS = [(key, value) for key, values in OPTIONS.items() for value in values[1:]]
+
+
+@pytest.mark.parametrize("key, value", VARIANTS, ids="=".join)
+def test_no_legal_variant_alarms(key, value):
+    report, _ = campaign("reference", {**DEFAULTS, key: value}, seed=11, runs=120)
+    assert [(f.words, f.expected_observed) for f in report.findings] == []
+    assert report.troubles == []
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_reference_holds_everything(seed):
+    report, _ = campaign("reference", {}, seed=seed, runs=400)
+    assert {name: v.verdict for name, v in report.verdicts.items()} == dict.fromkeys(PROPERTIES, "holds")
+    assert report.findings == [] and report.troubles == []
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("fault", PLANTED)
+def test_every_planted_fault_is_caught_and_named(fault, seed):
+    report, events = campaign("mutant", {"fault": fault}, seed=seed, runs=100)
+    assert report.findings, "not found in 100 runs"
+    if fault == "none-fits":
+        assert all(finding.explained_by == () for finding in report.findings)
+        return
+    (finding,) = report.findings
+    assert finding.explained_by == ((fault,),)
+    assert finding.property_name == FAULTS[fault].properties[0]
+    assert report.verdicts[finding.property_name].verdict == "violated"
+    (found,) = [event for event in events if isinstance(event, FindingFound)]
+    assert found.progress.runs < 100
+
+
+@pytest.mark.parametrize("fault", ["ForkIgnore", "RefuseRecovery", "StrayPoisons", "RestartMix", "InspectActs"])
+def test_minimal_traces_are_minimal(fault):
+    report, _ = campaign("mutant", {"fault": fault}, seed=2, runs=60)
+    (finding,) = report.findings
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(finding.reference, Path(folder))
+        whole = executor.execute(finding.target, finding.commands)
+        assert whole.violation is not None
+        for gone in range(len(finding.commands)):
+            shorter = [c for i, c in enumerate(finding.commands) if i != gone]
+            done = executor.execute(finding.target, shorter, steered=True)
+            if done.violation is not None:
+                found = diagnose(finding.reference, done.violation, NONE, finding.target)
+                assert not found.same_as(finding.diagnosis)
+
+
+def test_the_same_seed_finds_the_same():
+    def facts(report):
+        return [(f.id, f.words, f.expected_observed, f.seen) for f in report.findings], report.policy, report.progress.pairs
+
+    first, second = (campaign("mutant", {"fault": "Misroute"}, seed=5, runs=60)[0] for _ in range(2))
+    assert facts(first) == facts(second)
+    assert facts(campaign("mutant", {"fault": "Misroute"}, seed=6, runs=60)[0]) != facts(first)
+
+
+def test_nothing_unexercised_is_shown_as_holding():
+    report, _ = campaign("reference", {"fork": "refuse"}, seed=0, runs=60)
+    assert report.verdicts["FD"].verdict == report.verdicts["FI"].verdict == "unexercised"
+    one, _ = campaign("reference", {}, seed=0, runs=1)
+    assert {"unexercised"} <= {v.verdict for v in one.verdicts.values()}
+
+
+def test_the_references_graph_is_finite_and_shared():
+    assert REFERENCE.workload.order == (1, 2, 3)

@@ -1,0 +1,32 @@
+"""What the fuzzer must find in LangGraph 1.2.9 by itself (known reports: langgraph 6663, 6491, 8837)."""
+
+import pytest
+from campaigns import campaign
+
+from fuzzresume.harness.target import parse_target
+
+PINS = ("1.2.9", "4.1.1", "3.1.0")
+pytestmark = pytest.mark.skipif(
+    tuple(parse_target("langgraph").packages.values()) != PINS, reason="other LangGraph packages than the pinned ones"
+)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_known_violations_are_found(seed):
+    report, _ = campaign("langgraph", {}, seed=seed, runs=200)
+    assert report.verdicts["FD"].verdict == "violated"
+    forks = [f for f in report.findings if f.property_name == "FD"]
+    assert min(len(f.commands) for f in forks) == 3
+    assert any("ForkIgnore" in names for f in forks for names in f.explained_by)
+    assert report.verdicts["CV"].verdict == "violated"
+    assert any(f.explained_by == (("InvalidPersist",),) for f in report.findings)
+    assert any(f.explained_by == (("Misroute",),) and f.words[-1] == "recover" for f in report.findings)
+    assert "restart" in report.verdicts["EO"].why
+    assert all(v.why for v in report.verdicts.values())
+
+
+def test_a_documented_deviation_is_documented():
+    report, _ = campaign("langgraph", {"durability": "exit", "executor": "inline"}, seed=0, runs=120)
+    late = [f for f in report.findings if f.explained_by == (("LateRecord",),)]
+    assert late and all(f.verdict == "documented" for f in late)
+    assert all(f.profile or f.verdict == "documented" or f.explained_by != (("LateRecord",),) for f in report.findings)

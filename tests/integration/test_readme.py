@@ -1,0 +1,64 @@
+"""Every command and example of the README runs."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import fuzzresume
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+COMMANDS = [line.strip() for line in README.splitlines() if line.startswith("    fuzzresume ")]
+
+
+def test_there_are_commands_to_test():
+    assert len(COMMANDS) >= 6
+
+
+def test_the_commands_run_in_order(tmp_path):
+    for command in COMMANDS:
+        words = shlex.split(command)[1:]
+        for option, short in (("--max-time", "20s"), ("--max-runs", "20")):
+            if option in words:
+                words[words.index(option) + 1] = short
+        if words[0] in ("show", "replay"):
+            # The finding's name depends on what the campaigns before this line found.
+            words[1] = str(next((tmp_path / ".fuzzresume").rglob("FD-*.json")))
+        done = subprocess.run(
+            [sys.executable, "-m", "fuzzresume", *words], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode in (0, 1) and "Traceback" not in done.stderr, (command, done.stdout, done.stderr)
+    assert (tmp_path / "campaign.json").exists()
+
+
+def test_the_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    for line in README.splitlines():
+        if line.startswith("    make "):
+            assert re.search(rf"^{line.split()[1]}:", makefile, re.MULTILINE), line
+
+
+def test_the_machine_example_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names = {}
+    exec(code, names)
+    quick = settings(
+        max_examples=8, stateful_step_count=8, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+    run_state_machine_as_test(names["ApprovalMachine"], settings=quick)
+    assert names["TestApproval"] is names["ApprovalMachine"].TestCase
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)h][^)]*)\)", README))
+def test_links_lead_somewhere(link):
+    assert (ROOT / link).exists()
+
+
+def test_the_version_is_one():
+    assert f'version = "{fuzzresume.__version__}"' in (ROOT / "pyproject.toml").read_text()
