@@ -32,6 +32,7 @@ class Tour:
         self._rng = rng
         self._went: dict[Goal, dict[Node, None]] = {}
         self._failed: Counter[tuple[Node, Label, Node]] = Counter()
+        self._ops: Counter[str] = Counter()
         self._known_leads: dict[Goal, tuple[Node, ...]] = {}
         self._absent: Counter[Goal] = Counter()
         self._far = False
@@ -56,6 +57,7 @@ class Tour:
         """A command was executed and led to `after` (None: the run ended there, or nothing was sent)."""
         self._went.setdefault((node, item), {}).update({after: None} if after is not None else {})
         self._known_leads.pop((node, item), None)
+        self._ops[item.op] += 1
         if (node, item) == self._drawn:
             self._far, self._drawn = False, None
         if self._hope is not None and after != self._hope:
@@ -82,8 +84,10 @@ class Tour:
                         queue.append((onward, step or item, hope if step is not None else onward))
         if not goals:
             return None
-        # Any command first, then any place for it: else the rare commands drown in the frequent ones.
-        op = self._rng.choice(list(dict.fromkeys(goal[1].op for goal, _, _ in goals)))
+        # The command sent least often first, then any place for it: else the rare commands drown in the frequent ones.
+        ops = list(dict.fromkeys(goal[1].op for goal, _, _ in goals))
+        fewest = min(self._ops[op] for op in ops)
+        op = self._rng.choice([op for op in ops if self._ops[op] == fewest])
         self._drawn, first, hope = self._rng.choice([found for found in goals if found[0][1].op == op])
         return first, hope
 

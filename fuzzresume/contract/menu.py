@@ -151,7 +151,7 @@ def _plain(workload: Workload, branch: Branch, spent: Spent, scope: Scope) -> It
         if spent.failed and scope.retry:
             yield Label("retry")
     yield Label("recover")
-    if scope.twin and branch.status == "crashed":
+    if scope.twin and branch.status == "crashed" and branch.done:
         yield Label("recover2")
     for question in branch.acked:
         yield from _addressed(Label("redeliver", question, fresh=False), scope, True)
