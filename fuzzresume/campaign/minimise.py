@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, diagnose, excused, renumber
@@ -45,7 +45,7 @@ class Minimiser:
     def run(self, pinned: frozenset[str] = frozenset()) -> tuple[Command, ...]:
         """The 1-minimal commands. Options in `pinned` keep their values."""
         self._shorten()
-        if self._one_question() | self._simplify(pinned):
+        while self._left > 0 and self._one_question() | self._simplify(pinned):
             self._shorten()
         return self.commands
 
@@ -70,6 +70,10 @@ class Minimiser:
             pass
 
     def _deletions(self) -> Iterator[tuple[Command, ...]]:
+        for i, (died, after) in enumerate(pairwise(self.commands)):
+            if died.crash is not None and after.op in ("recover", "retry", "recover2", "start"):
+                # A death and the recovery from it go together, or not at all.
+                yield (*self.commands[:i], replace(died, crash=None), *self.commands[i + 2 :])
         n = len(self.commands)
         singles = [(i,) for i in reversed(range(n - 1))]
         pairs = list(combinations(range(n - 1), 2)) if n > 2 else []
