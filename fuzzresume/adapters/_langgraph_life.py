@@ -34,6 +34,7 @@ class LangGraphLife:
         self._saver = hooked_saver(env, self._clock)
         self._scope = Scope(self._clock, env.options["executor"])
         self._durability = env.options["durability"]
+        self._two_calls = env.options["fork"] == "two-call"
         functional = env.options["api"] == "functional"
         self._app: Any = functional_program(env, self._saver) if functional else graph_program(env, self._saver)
         self._input: Any = "go" if functional else {"marks": [], "note": "go"}
@@ -53,8 +54,15 @@ class LangGraphLife:
         return self._invoke(Command(resume={address.partition("/")[2]: answer}), branch)
 
     def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
-        """`invoke(Command(resume=answer), C)` with the question's checkpoint id in the config."""
-        return self._deliver(question, answer, address.partition("/")[0])
+        """`invoke(Command(resume=answer), C)` with the question's checkpoint id in the config.
+
+        In two calls, `invoke(None, C@checkpoint)` first asks again on a branch of its own, which the answer then finds latest.
+        """
+        checkpoint = address.partition("/")[0]
+        if not self._two_calls:
+            return self._deliver(question, answer, checkpoint)
+        asked = self._invoke(None, checkpoint)
+        return self._deliver(question, answer, None) if asked.kind == "parked" else asked
 
     def recover(self, *, branch: str | None) -> Outcome:
         """`invoke(None, C)`."""

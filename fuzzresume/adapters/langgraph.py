@@ -2,8 +2,8 @@
 
 Wire calls, with `C` the thread's config: start and restart `invoke(input, C)`; resume `invoke(Command(resume=v), C)`, with
 the question's address, or when LangGraph demands one, `Command(resume={interrupt id: v})`; fork the same with the checkpoint
-id in the config; recover `invoke(None, C)`; inspect `get_state`, `get_state_history` and the saver's list. A branch is a
-checkpoint id in the config.
+id in the config, or in two calls, `invoke(None, C)` with that id and then the resume; recover `invoke(None, C)`; inspect
+`get_state`, `get_state_history` and the saver's list. A branch is a checkpoint id in the config.
 
 This module and `_langgraph_store` read stores without the engine; the engine is imported when a life is built.
 """
@@ -44,7 +44,8 @@ class LangGraphAdapter:
 
     Options: `api`; `saver`; `durability` is LangGraph's own; `executor` is who runs what LangGraph submits: `inline` at
     once in the calling thread, `queue` tasks at once but records only when somebody waits for them (a slow disk, first in
-    first out), `threads` the stock pool; `schema` is how the graph's state is declared (the functional API declares none).
+    first out), `threads` the stock pool; `schema` is how the graph's state is declared (the functional API declares none);
+    `fork` is the form of a fork.
     """
 
     name = "langgraph"
@@ -55,6 +56,7 @@ class LangGraphAdapter:
         "durability": ("sync", "async", "exit"),
         "executor": ("inline", "queue", "threads"),
         "schema": ("typeddict", "pydantic"),
+        "fork": ("one-call", "two-call"),
     }
 
     def capabilities(self, options: Mapping[str, str]) -> Capabilities:
