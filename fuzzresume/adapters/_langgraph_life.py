@@ -56,7 +56,7 @@ class LangGraphLife:
     def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
         """`invoke(Command(resume=answer), C)` with the question's checkpoint id in the config.
 
-        In two calls, `invoke(None, C@checkpoint)` first asks again on a branch of its own, which the answer then finds latest.
+        In two calls, `invoke(None, C@checkpoint)` first asks again on a branch of its own, which then is the latest.
         """
         checkpoint = address.partition("/")[0]
         if not self._two_calls:
