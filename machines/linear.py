@@ -13,6 +13,7 @@ printed by Hypothesis as a short program, and by `Violated` in the contract's wo
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ from fuzzresume.contract.monitor import Violation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.words import say_commands, say_violation
 from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.adapter import Adapter
 from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import Run, profile_of, scope_of
@@ -55,6 +57,16 @@ def _reference(workload: Workload) -> Reference:
 @lru_cache
 def _catalogue(adapter: str, options: tuple[tuple[str, str], ...], workload: Workload, mode: Mode) -> Any:
     return catalogue(Target(load_adapter(adapter), dict(options)), workload, mode)
+
+
+def _nearest(adapter: Adapter, drawn: dict[str, str], pinned: Mapping[str, str]) -> Target:
+    """The drawn options, with as few of them as possible put back to their defaults where they do not go together."""
+    for key in (None, *reversed(drawn)):
+        if key is not None and key not in pinned:
+            drawn = {**drawn, key: adapter.options[key][0]}
+        with contextlib.suppress(BadOption):
+            return Target(adapter, drawn)
+    return Target(adapter, dict(pinned))
 
 
 class LinearMachine(RuleBasedStateMachine):
@@ -126,11 +138,7 @@ class LinearMachine(RuleBasedStateMachine):
             key: self.options[key] if key in self.options else data.draw(st.sampled_from(values), label=key)
             for key, values in adapter.options.items()
         }
-        try:
-            target = Target(adapter, options)
-        except BadOption:
-            target = Target(adapter, dict(self.options))
-        self.run_ = self.begin(target)
+        self.run_ = self.begin(_nearest(adapter, options, self.options))
         if self.run_ is not None and data.draw(st.integers(0, 3)) < 3:
             self._draw("start", data)
 

@@ -15,7 +15,7 @@ from fuzzresume.adapters._langgraph_scope import Clock, Scope, scoped
 from fuzzresume.adapters._langgraph_store import THREAD
 from fuzzresume.contract.observation import Asked, Outcome
 from fuzzresume.contract.workload import Mark, Question
-from fuzzresume.harness.env import Env
+from fuzzresume.harness.env import Env, Unsupported
 
 _DEMAND = "you must specify the interrupt id"
 """What LangGraph's RuntimeError says when several interrupts are pending and the answer names none."""
@@ -61,6 +61,8 @@ class LangGraphLife:
         checkpoint = address.partition("/")[0]
         if not self._two_calls:
             return self._deliver(question, answer, checkpoint)
+        if question.index > 1:
+            raise Unsupported("a fork in two calls asks the gate's first question again, not this one")
         asked = self._invoke(None, checkpoint)
         return self._deliver(question, answer, None) if asked.kind == "parked" else asked
 

@@ -90,7 +90,7 @@ class Finding:
     @property
     def property_name(self) -> str:
         """The property violated, by the group's explanation where that names one."""
-        named = {FAULTS[names[0]].properties[0] for names in self.explained_by}
+        named = {FAULTS[names[0]].properties[0] for names in self.explained_by if len(names) == 1}
         return next(iter(named)) if len(named) == 1 else self.diagnosis.anomaly.property
 
     @property

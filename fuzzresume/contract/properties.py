@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from fuzzresume.contract.commands import Command
 from fuzzresume.contract.explain import Explanation
 from fuzzresume.contract.faults import FAULTS
 from fuzzresume.contract.monitor import Violation, reduce
+from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.state import next_question
 from fuzzresume.contract.workload import Mark, Token, Workload
 
@@ -126,7 +128,7 @@ def attribute(workload: Workload, violation: Violation, explanation: Explanation
     """
     seen = anomaly(workload, violation)
     named = {FAULTS[names[0]].properties[0] for names in explanation}
-    if len(named) == 1:
+    if len(named) == 1 and all(len(names) == 1 for names in explanation):
         return seen._replace(property=next(iter(named)))
     possible = {p for names in explanation for name in names for p in FAULTS[name].properties}
     if not possible or seen.property in possible:
@@ -159,7 +161,7 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
     if seen.kind == "crashed" and len(in_doubt) > 1 and not refired:
         return Anomaly("EO", "several tasks in doubt after one crash")
     if command.op == "fork":
-        if refired:
+        if refired and not _answered_by_another(command, observation):
             return Anomaly("EO", "a durable effect fired again on a fork")
         return Anomaly("FD", "a fork was not served its own answer")
     if state.fork is not None and command.branch == "trunk":
@@ -186,6 +188,15 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
     if seen.kind == "parked" and next_question(workload, branch) != (seen.pending or (None,))[0]:
         return Anomaly("PC", "the run stands elsewhere than it should")
     return Anomaly("PC", "the run does not continue its prefix")
+
+
+def _answered_by_another(command: Command, observation: Observation) -> bool:
+    """The forked question's effect fired with another answer than the fork's own in its place."""
+    token = command.token
+    if token is None:
+        return False
+    fired = [m.tokens for m in observation.effects if m.task == token.question.task]
+    return any(token.text != tokens[token.question.index - 1] for tokens in fired if len(tokens) >= token.question.index)
 
 
 def _misrouted(effects: tuple[Mark, ...]) -> bool:
