@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from fuzzresume.contract.commands import Command
@@ -50,7 +51,7 @@ def diagnose(reference: Reference, violation: Violation, profile: Faults, target
     Where the wire cannot name a question, an answer that reaches another one is the API's limit, not the engine's slip
     (docs/CONTRACT.md, *redeliver*: CO, reported with FI): those are findings of their own.
     """
-    explanation = explain(reference, violation.exchanges, profile)
+    explanation = tuple(sorted(explain(reference, violation.exchanges, profile)))
     named = attribute(reference.workload, violation, explanation)
     sent = violation.command
     mute = sent.op in ("resume", "redeliver", "stray") and sent.at == "latest" and not target.capabilities.names_question
@@ -93,9 +94,12 @@ class Finding:
         named = {FAULTS[names[0]].properties[0] for names in self.explained_by if len(names) == 1}
         return next(iter(named)) if len(named) == 1 else self.diagnosis.anomaly.property
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """Stable name: adapter, property, explaining switches and the skeleton of the minimal trace, not the input."""
+        """Stable name: adapter, property, explaining switches and the skeleton of the minimal trace, not the input.
+
+        Kept from its first use on: what explains the group can still narrow, its files are named already.
+        """
         skeleton = [label(c).text for c in self.commands]
         key = repr((self.target.adapter.name, self.property_name, self.explained_by, skeleton))
         return f"{self.property_name}-{hashlib.sha256(key.encode()).hexdigest()[:6]}"

@@ -89,6 +89,11 @@ class Minimiser:
                 except BadOption:
                     continue
                 changed |= self._try(self.commands, simpler)
+        poisoned = next((i for i, c in enumerate(self.commands) if c.poison is not None), 0)
+        if poisoned:
+            first = self.executor.workload.order[0]
+            earliest = replace(self.commands[0], poison=first, crash=None)
+            changed |= self._try((earliest, *self.commands[poisoned + 1 :]))
         i = 0
         while i < len(self.commands):  # a simpler command can make the trace shorter
             for plainer in _plainer(self.commands[i]):

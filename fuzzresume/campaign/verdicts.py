@@ -92,11 +92,14 @@ def verdicts(tally: Tally, capabilities: Capabilities, findings: Sequence[Findin
 
 def _verdict(name: str, tally: Tally, can: Capabilities, findings: Sequence[Finding]) -> Verdict:
     mine = [f for f in findings if f.property_name == name]
-    broken = [f for f in mine if f.verdict == "violated"]
+    broken = [f for f in mine if f.verdict == "violated" and not f.flaky]
     count = tally.exercised[name]
     if broken:
         why = "; ".join(dict.fromkeys(f.title for f in broken))
         return Verdict("violated", f"{why}{_remark(name, tally)}", tuple(f.id for f in broken))
+    if shaky := [f for f in mine if f.flaky]:
+        why = "; ".join(f"{f.title}: {f.flaky}" for f in shaky)
+        return Verdict("unexercised", f"seen, but not every time: {why}", tuple(f.id for f in shaky))
     excused = [f for f in mine if f.verdict == "documented"]
     if excused:
         rules = "; ".join(f"{d.rule} ({d.where}, {d.version})" for d in can.documented)

@@ -412,6 +412,8 @@ class Reference:
             yield trunk._replace(answers=with_answer(trunk.answers, question, token), status="crashed")
 
     def _mixed(self, fresh: Branch, old: Branch) -> Iterator[Branch]:
+        for n in range(1, len(old.marks)):
+            yield fresh._replace(marks=old.marks[:n], base=n)  # a part of the old state only
         order = [t for t in self.workload.order if t in old.done]
         for kept in range(len(order) + 1):
             done = tuple(sorted(order[:kept]))

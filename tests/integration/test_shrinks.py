@@ -1,0 +1,38 @@
+"""The gallery of real findings: each trace still shows, in real processes, what it says."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.replay import replay_trace
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.trace import dumps, load
+from fuzzresume.contract.words import say_commands
+from fuzzresume.harness.forked import Zygotes
+from fuzzresume.harness.target import Target, load_adapter
+
+TRACES = sorted((Path(__file__).parents[2] / "shrinks").rglob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def zygotes():
+    with Zygotes() as pool:
+        yield pool
+
+
+def test_there_are_traces():
+    assert len(TRACES) >= 8
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_it_still_shows_what_it_says(path, zygotes):
+    trace = load(path)
+    assert trace.found is not None and list(trace.words) == say_commands(trace.workload, trace.commands)
+    assert dumps(trace) == path.read_bytes()
+    if Target(load_adapter(trace.target), trace.options).packages != trace.packages:
+        pytest.skip("other package versions than the trace's")
+    with tempfile.TemporaryDirectory() as folder:
+        result = replay_trace(Executor(Reference(trace.workload), Path(folder), zygotes), trace)
+    assert result.outcome == "reproduces", result.words
