@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
+from fuzzresume import __version__
 from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.confirm import Confirmer
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.replay import replay_trace
-from fuzzresume.campaign.store import TraceFolder, require_writable
+from fuzzresume.campaign.store import TraceFolder, require_writable, write_whole
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import Trace, TraceError, load
@@ -28,7 +31,7 @@ from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.target import TargetError, available, parse_target
 from fuzzresume.report.campaign_json import campaign_json
 from fuzzresume.report.exit_codes import Exit, exit_code
-from fuzzresume.report.terminal import Terminal
+from fuzzresume.report.terminal import Screen, Terminal
 
 app = typer.Typer(
     add_completion=False,
@@ -41,12 +44,33 @@ app = typer.Typer(
 
 def main() -> None:
     """Entry point of the `fuzzresume` script."""
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt_once)
+    try:
+        app()
+    except BrokenPipeError:
+        sys.exit(Exit.UNDETERMINED)
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            # Whoever read us is gone; the exit code and the files still say what was found.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def interrupt_once(number: int, frame: object) -> None:
+    """The first signal ends what runs, with everything found so far; later ones must not cut the report short."""
+    for again in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(again, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def fail(message: str) -> NoReturn:
     """One line on stderr, exit code 2."""
-    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"fuzzresume: {message}")
+    Screen(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"fuzzresume: {message}")
     raise typer.Exit(Exit.USAGE)
 
 
@@ -67,6 +91,19 @@ def options_of(pairs: list[str]) -> dict[str, str]:
             fail(f"-o {pair}: write -o key=value")
         options[key] = value
     return options
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"fuzzresume {__version__}")
+        raise typer.Exit(Exit.OK)
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Find the interleaving that makes an agent framework's resume lie."""
 
 
 @app.command()
@@ -90,10 +127,12 @@ def fuzz(
         chosen = [parse_target(text, pinned) for text in targets]
         for folder in (out, *([json.parent] if json is not None else [])):
             require_writable(folder)
+        if json is not None and (json.is_dir() or not json.name):
+            raise OSError(f"--json {json}: that is a folder, not a file")
     except (TargetError, OSError) as error:
         fail(str(error))
     budget = Budget(seconds / len(chosen) if seconds is not None else None, max_runs)
-    console = Console()
+    console = Screen()
     reports: list[TargetReport] = []
     with workspace() as executor:
         for target in chosen:
@@ -113,7 +152,7 @@ def fuzz(
     code = exit_code(reports)
     if json is not None:
         try:
-            json.write_bytes(campaign_json(seed, reports, code))
+            write_whole(json, campaign_json(seed, reports, code))
         except OSError as error:
             fail(f"{json}: {error.strerror or error}")
     raise typer.Exit(code)
@@ -127,7 +166,7 @@ def replay(
     loaded = _load(trace)
     with workspace(loaded.workload) as executor:
         result = replay_trace(executor, loaded)
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console = Screen(soft_wrap=True, highlight=False, markup=False)
     console.print(f"{trace.name}: {result.words}")
     raise typer.Exit({"reproduces": Exit.VIOLATED, "no longer reproduces": Exit.OK}.get(result.outcome, Exit.UNDETERMINED))
 
@@ -136,7 +175,7 @@ def replay(
 def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
     """Print a trace in words."""
     loaded = _load(trace)
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console = Screen(soft_wrap=True, highlight=False, markup=False)
     packages = ", ".join(f"{name} {version}" for name, version in loaded.packages.items())
     console.print(f"{loaded.target} · {packages}\noptions " + " ".join(f"{k}={v}" for k, v in loaded.options.items()))
     for i, line in enumerate(say_commands(loaded.workload, loaded.commands), 1):
@@ -151,7 +190,7 @@ def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
 @app.command()
 def targets() -> None:
     """List the targets: installed or missing, the command that installs them, their options and capabilities."""
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console = Screen(soft_wrap=True, highlight=False, markup=False)
     for row in available():
         if row.version is None:
             console.print(f"{row.name}  missing\n  install  {row.install}\n  {row.error}")
@@ -169,7 +208,7 @@ def explain(code: Annotated[str, typer.Argument(help="A property, such as RR-FD 
     if name not in PROPERTIES:
         fail(f"there is no property {code!r}; the codes are {', '.join(p.code for p in PROPERTIES.values())}")
     found = PROPERTIES[name]
-    Console(soft_wrap=True, highlight=False, markup=False).print(
+    Screen(soft_wrap=True, highlight=False, markup=False).print(
         f"{found.code} {found.title}\nviolated when {found.violated}\njudged after {found.exercise}\nsource {found.source}"
     )
 

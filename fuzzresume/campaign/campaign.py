@@ -128,7 +128,10 @@ class Campaign:
         if run.hung and run.monitor.exchanges and run.monitor.exchanges[-1][1].outcome.kind == "hung":
             self.troubles.append(f"run {self.runs} hung at {run.monitor.exchanges[-1][0].op}")
         elif run.violation is not None or run.monitor.deviated:
-            self.collector.take(run.session.target, run.monitor.exchanges)
+            try:
+                self.collector.take(run.session.target, run.monitor.exchanges)
+            except OSError as error:
+                self.troubles.append(f"harness error while looking into run {self.runs}: {error}")
         self._tell(RunFinished(self.progress()))
 
     @property
@@ -235,7 +238,12 @@ class Campaign:
         target = run.session.target
         options = options_text(target.options)
         if not self.points.taught(options):
-            self.points.teach(options, catalogue(target, self.executor.workload, self.executor.search_mode(target)))
+            try:
+                known = catalogue(target, self.executor.workload, self.executor.search_mode(target), self.executor.folder)
+            except Exception as error:
+                self.troubles.append(f"no crash points for {options}: {type(error).__name__}: {error}")
+                known = {}
+            self.points.teach(options, known)
         return self.points.choose(options, abstract(run.state), chosen, self.rng, wanted)
 
     # Bookkeeping.
@@ -263,5 +271,9 @@ class Campaign:
         self._tell(FindingFound(finding, self.progress()))
 
     def _tell(self, event: Event) -> None:
-        for handler in self.handlers:
-            handler.handle(event)
+        for handler in list(self.handlers):
+            try:
+                handler.handle(event)
+            except (OSError, ValueError) as error:  # a closed pipe, a full disk, a terminal that cannot show a letter
+                self.handlers.remove(handler)
+                self.troubles.append(f"{type(handler).__name__} gave up: {error}")

@@ -134,7 +134,7 @@ class Collector:
         if len(finding.explained_by) < 2 or not died or not questions:
             return
         answers = [Command("resume", Token(question, n)) for n, question in enumerate(questions, 1)]
-        known = catalogue(finding.target, executor.workload, executor.search_mode(finding.target))
+        known = catalogue(finding.target, executor.workload, executor.search_mode(finding.target), executor.folder)
         for point in reversed(known.get("resume", ())):
             if len(finding.explained_by) < 2:
                 return

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.findings import Finding, diagnose
+from fuzzresume.campaign.findings import Diagnosis, diagnose
+from fuzzresume.contract.explain import intersect
 from fuzzresume.contract.faults import NONE
-from fuzzresume.contract.trace import Trace
+from fuzzresume.contract.trace import Found, Trace
 from fuzzresume.contract.words import say_violation
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.sessions import Mode
@@ -49,9 +50,13 @@ def replay_trace(executor: Executor, trace: Trace) -> Replayed:
             return Replayed("cannot run", done.stopped + versions)
         return Replayed("no longer reproduces", f"the contract admits all {done.sent} commands{versions}")
     found = diagnose(executor.reference, done.violation, profile, target)
-    if trace.found is not None:
-        group = tuple(tuple(names) for names in trace.found.explained_by)
-        finding = Finding(target, dict(target.options), trace.commands, found, group, executor.reference)
-        if finding.property_name != trace.found.property and found.anomaly.property != trace.found.property:
-            return Replayed("no longer reproduces", f"it now violates {found.anomaly.property} instead{versions}")
+    if trace.found is not None and not _same(found, trace.found):
+        return Replayed("no longer reproduces", f"it now violates {found.anomaly.property} in another way{versions}")
     return Replayed("reproduces", f"RR-{found.anomaly.property} {say_violation(done.violation)[1]}{versions}")
+
+
+def _same(seen: Diagnosis, recorded: Found) -> bool:
+    """Whether what the replay shows is what the file says: by a shared explanation, else by property and class."""
+    if seen.explanation and recorded.explained_by:
+        return bool(intersect([seen.explanation, tuple(tuple(names) for names in recorded.explained_by)]))
+    return (seen.anomaly.property, seen.anomaly.cls) == (recorded.property, recorded.cls)

@@ -21,15 +21,20 @@ class TraceFolder:
         folder = (self._folder / finding.target.label).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{finding.id}.json"
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(dumps(finding.to_trace()))
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write_whole(path, dumps(finding.to_trace()))
         return path
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there as a whole or as it was before. Raises OSError."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def require_writable(folder: Path) -> None:

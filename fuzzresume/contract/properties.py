@@ -38,7 +38,7 @@ PROPERTIES: dict[str, Property] = {
             "prefix continuation",
             "a durable task is entered again on its branch and epoch, or a task that never ran is skipped",
             "a run with at least one durable task that goes on after a crash",
-            "paper, property 1",
+            "Khan, Resume Means Resume (arXiv 2608.03836), property 1",
         ),
         Property(
             "EO",
@@ -46,21 +46,21 @@ PROPERTIES: dict[str, Property] = {
             "the effect of a task whose completion was durable fires again (EO-a), or several tasks are in doubt after"
             " one crash although a record per task is promised (EO-c). The one task in doubt may run again (EO-b)",
             "a recovery after a crash with a durable task, and one with a task in doubt",
-            "paper, property 2",
+            "Khan, Resume Means Resume (arXiv 2608.03836), property 2",
         ),
         Property(
             "FD",
             "fork determinism",
             "a fork is served, or ends in, anything but its own answer's outcome, or leaks into the trunk",
             "a fork at a question that was already answered, served",
-            "paper, property 3",
+            "Khan, Resume Means Resume (arXiv 2608.03836), property 3",
         ),
         Property(
             "CV",
             "checkpoint validity",
             "an invalid state becomes durable without a loud refusal, or a damaged store is continued from",
             "a task that returns an update its declared schema forbids",
-            "paper, property 4",
+            "Khan, Resume Means Resume (arXiv 2608.03836), property 4",
         ),
         Property(
             "CO",
@@ -68,28 +68,28 @@ PROPERTIES: dict[str, Property] = {
             "one question is answered more than once, an answer is served to another question than its own, or a"
             " delivery that must be inert is not",
             "a delivery that must be inert: a redelivery, a stray, or a second answer",
-            "paper, property 5",
+            "Khan, Resume Means Resume (arXiv 2608.03836), property 5",
         ),
         Property(
             "RD",
             "recovery determinism",
             "two recoveries from byte-identical copies of the store decide differently",
             "two recoveries from copies of one store of a crashed run",
-            "paper, property 6",
+            "Khan, Resume Means Resume (arXiv 2608.03836), property 6",
         ),
         Property(
             "FI",
             "fork intent expressible",
             "the public API cannot tell a fork from a retry, so FD and CO cannot both hold",
             "the API's discriminator, used by a fork that was served",
-            "paper, obligation FI and proposition 1",
+            "Khan, Resume Means Resume (arXiv 2608.03836), obligation FI and proposition 1",
         ),
         Property(
             "LV",
             "liveness",
             "after a crash or a refusal the run cannot be completed, or it is told complete while tasks are missing",
             "a run that crashed, was recovered and completed",
-            "paper, liveness obligation",
+            "Khan, Resume Means Resume (arXiv 2608.03836), liveness obligation",
         ),
         Property(
             "IN",

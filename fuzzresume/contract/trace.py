@@ -13,9 +13,14 @@ from typing import Any
 import msgspec
 
 from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.faults import FAULTS
+from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.workload import Task, Token, Workload
 
 SCHEMA = "fuzzresume.trace/1"
+
+MOST = 50
+"""Tasks of a workload, and questions of a task, at most."""
 
 
 class TraceError(Exception):
@@ -84,7 +89,7 @@ def loads(data: bytes, name: str = "trace") -> Trace:
     """Read a trace. Raises TraceError, which names the file, the field and what is wrong with it."""
     try:
         raw: Any = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise TraceError(f"{name}: not JSON: {error}") from error
     schema = raw.get("schema") if isinstance(raw, dict) else None
     if not isinstance(schema, str) or not schema.startswith("fuzzresume.trace/"):
@@ -95,10 +100,32 @@ def loads(data: bytes, name: str = "trace") -> Trace:
         file = msgspec.convert(raw, File)
     except msgspec.ValidationError as error:
         raise TraceError(f"{name}: {error}") from error
+    _check(name, file)
     commands = tuple(_command(name, i, row, file.workload) for i, row in enumerate(file.commands))
     if not commands:
         raise TraceError(f"{name}: commands: a trace needs at least one command")
     return Trace(file.target, file.options, file.workload, commands, file.packages, tuple(file.words), file.found)
+
+
+def _check(name: str, file: File) -> None:
+    """What the types cannot say. Raises TraceError."""
+    workload = file.workload
+    if len(workload.tasks) > MOST or any(task.questions > MOST for task in workload.tasks):
+        raise TraceError(f"{name}: workload: more than {MOST} tasks, or questions in a task")
+    gates = {task.id: task.questions for task in workload.tasks}
+    try:
+        linear = Workload.linear(len(workload.tasks), gates)
+    except ValueError as error:
+        raise TraceError(f"{name}: workload: {error}") from error
+    if workload != linear:
+        raise TraceError(f"{name}: workload: only linear workloads, tasks 1..n each after the one before, can be run yet")
+    if (found := file.found) is None:
+        return
+    if found.property not in PROPERTIES:
+        raise TraceError(f"{name}: found.property: there is no property {found.property!r}")
+    for switch in (*found.beyond, *(s for names in found.explained_by for s in names)):
+        if switch not in FAULTS:
+            raise TraceError(f"{name}: found: there is no fault switch {switch!r}")
 
 
 def load(path: Path) -> Trace:
@@ -116,6 +143,8 @@ def _command(name: str, index: int, row: Row, workload: Workload) -> Command:
         token = None if row.token is None else Token.parse(row.token)
     except ValueError as error:
         raise TraceError(f"{where}.token: {error}") from error
+    if token is not None and token.delivery < 1:
+        raise TraceError(f"{where}.token: deliveries count from 1")
     if token is not None and token.question not in workload.questions():
         raise TraceError(f"{where}.token: the workload asks no question {token.question.text}")
     tasks = {task.id for task in workload.tasks if isinstance(task, Task)}

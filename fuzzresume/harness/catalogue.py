@@ -14,8 +14,13 @@ from fuzzresume.harness.sessions import Mode, open_session
 from fuzzresume.harness.target import Target
 
 
-def catalogue(target: Target, workload: Workload, mode: Mode = "in-process") -> Mapping[Op, tuple[CrashPoint, ...]]:
-    """For each command that runs tasks, the points at which a life can die, in the order in which they are passed."""
+def catalogue(
+    target: Target, workload: Workload, mode: Mode = "in-process", place: Path | None = None
+) -> Mapping[Op, tuple[CrashPoint, ...]]:
+    """For each command that runs tasks, the points at which a life can die, in the order in which they are passed.
+
+    The runs' files live in a folder of their own in `place` (None: the system's place for temporary files).
+    """
     points: dict[Op, dict[CrashPoint, None]] = {}
 
     def send(session: Session, command: Command) -> None:
@@ -29,7 +34,7 @@ def catalogue(target: Target, workload: Workload, mode: Mode = "in-process") -> 
         for delivery, question in enumerate(workload.questions(), first):
             send(session, Command("resume", Token(question, delivery)))
 
-    with tempfile.TemporaryDirectory(prefix="fuzzresume-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fuzzresume-", dir=place) as folder:
         with open_session(target, workload, Path(folder) / "whole", mode) as session:
             send(session, Command("start"))
             answers(session, 1)

@@ -7,6 +7,7 @@ die supplies a `Host`, which is one life. The controller reads ledger and fronti
 from __future__ import annotations
 
 import copy
+import errno
 import shutil
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -30,6 +31,9 @@ FRESH_LIFE: frozenset[str] = frozenset({"recover", "recover2"})
 
 DEAD: frozenset[str] = frozenset({"crashed", "hung"})
 """Outcomes after which nothing in memory is left."""
+
+NO_SPACE = ("No space left on device", "database or disk is full")
+"""What a refusal says when not the framework but the machine refused: that is no behaviour to judge."""
 
 S = TypeVar("S", bound="Session")
 
@@ -125,6 +129,8 @@ class Session(ABC):
             # Interrupted in the middle of a call: nobody knows what this life would do next.
             self._drop()
             raise
+        if any(words in outcome.message for words in NO_SPACE):
+            raise OSError(errno.ENOSPC, f"no room for the run's files in {self.folder}")
         return Performed(outcome, hooks, self._ledger.take())
 
     def _bury(self, performed: Performed) -> None:

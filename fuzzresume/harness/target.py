@@ -116,7 +116,9 @@ def load_adapter(name: str) -> Adapter:
 
 def parse_target(text: str, options: Mapping[str, str] | None = None) -> Target:
     """Read `"langgraph"` or `"langgraph@1.2.9"`. Raises any TargetError."""
-    name, _, version = text.partition("@")
+    name, at, version = text.partition("@")
+    if at and not version:
+        raise UnknownTarget(f"{text!r} names no version; write {name} or {name}@1.2.3")
     target = Target(load_adapter(name), options or {})
     installed = next(iter(target.packages.values()), "")
     if version and version != installed:

@@ -29,6 +29,14 @@ STYLES = {
 }
 
 
+class Screen(Console):
+    """A console that says when nobody reads it any more; rich would end the program, with the exit code for *violated*."""
+
+    def on_broken_pipe(self) -> None:
+        """Raises BrokenPipeError."""
+        raise BrokenPipeError("nobody reads the output")
+
+
 class Terminal:
     """A handler that shows a status line while a target is fuzzed, and its report at the end."""
 
@@ -72,7 +80,7 @@ def report_of(report: TargetReport) -> Group:
     """The whole report of one target."""
     table = Table(title=f"{report.target.label}: verdicts", title_justify="left", expand=False)
     for heading in ("property", "", "verdict", "why"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("property", "verdict"))
     for name, verdict in report.verdicts.items():
         findings = f" [{', '.join(verdict.findings)}]" if verdict.findings else ""
         table.add_row(

@@ -59,6 +59,14 @@ def test_missing_extra_says_the_command(tmp_path):
     assert "pip install 'fuzzresume[langgraph]'" in one_line(done)
 
 
+def test_an_empty_version():
+    assert "names no version" in one_line(run("fuzz", "reference@", check=2))
+
+
+def test_the_version():
+    assert run("--version", check=0).stdout.startswith("fuzzresume 0.")
+
+
 @pytest.mark.parametrize("option, says", [("colour=red", "colour"), ("restart=maybe", "maybe"), ("restart", "key=value")])
 def test_a_wrong_option(option, says):
     assert says in one_line(run("fuzz", "reference", "-o", option, check=2))
@@ -96,6 +104,22 @@ def test_a_folder_that_cannot_be_written_to(tmp_path):
         assert "cannot write to" in one_line(done)
 
 
+def test_a_json_file_that_is_a_folder(tmp_path):
+    done = run("fuzz", "reference", "--max-runs", 1, "--json", tmp_path, cwd=tmp_path, check=2)
+    assert "that is a folder" in one_line(done)
+
+
+def test_a_closed_terminal_is_no_violation(tmp_path):
+    report = tmp_path / "campaign.json"
+    args = ["fuzz", "reference", "--max-runs", "30", "--json", str(report), "--out", str(tmp_path / "out")]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([*FUZZRESUME, *args], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(write)
+    assert done.returncode == 3 and "Traceback" not in done.stderr, done.stderr
+    assert "Terminal gave up" in json.loads(report.read_text())["targets"][0]["troubles"][0]
+
+
 def test_explain():
     assert "fork determinism" in run("explain", "RR-FD", check=0).stdout
     assert run("explain", "fd", check=0).stdout == run("explain", "RR-FD", check=0).stdout
@@ -127,6 +151,10 @@ def test_a_mutant_is_found_shown_and_replayed_from_elsewhere(tmp_path):
     honest = trace.read_text().replace('"target": "mutant"', '"target": "reference"').replace('"fault": "ForkIgnore"', "")
     (elsewhere / "honest.json").write_text(honest)
     assert "no longer reproduces" in run("replay", "honest.json", cwd=elsewhere, check=0).stdout
+    other = json.loads(trace.read_text())
+    other["found"].update({"property": "EO", "explained_by": [["Replay"]]})
+    (elsewhere / "other.json").write_text(json.dumps(other))
+    assert "no longer reproduces: it now violates FD" in run("replay", "other.json", cwd=elsewhere, check=0).stdout
 
 
 def test_the_same_seed_gives_the_same_file(tmp_path):
@@ -141,7 +169,8 @@ def test_the_same_seed_gives_the_same_file(tmp_path):
     assert campaign("one.json") == campaign("two.json")
 
 
-def test_interrupted_campaigns_keep_what_they_found(tmp_path):
+@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGTERM]])
+def test_interrupted_campaigns_keep_what_they_found(tmp_path, signals):
     report = tmp_path / "campaign.json"
     out = tmp_path / "out"
     args = ["fuzz", "mutant", "-o", "fault=Replay", "--max-time", "100s", "--json", str(report), "--out", str(out)]
@@ -150,7 +179,8 @@ def test_interrupted_campaigns_keep_what_they_found(tmp_path):
     for line in process.stdout:
         if "commands · confirmed" in line or "confirmed 3/3" in line:
             break
-    os.killpg(process.pid, signal.SIGINT)
+    for number in signals:
+        os.killpg(process.pid, number)
     rest = process.stdout.read()
     assert process.wait(timeout=60) == 130
     assert "interrupted" in rest and "Traceback" not in rest

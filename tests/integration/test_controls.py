@@ -1,5 +1,6 @@
 """The two gates of the oracle: no legal engine alarms, no planted fault escapes (docs/CONTRACT.md)."""
 
+import sqlite3
 import tempfile
 from pathlib import Path
 
@@ -8,11 +9,14 @@ from campaigns import REFERENCE, campaign
 
 from fuzzresume.adapters.durable.faults import FAULTS as PLANTED
 from fuzzresume.adapters.durable.policy import OPTIONS
+from fuzzresume.adapters.reference import DurableAdapter
+from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.events import FindingFound
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import diagnose
 from fuzzresume.contract.faults import FAULTS, NONE
 from fuzzresume.contract.properties import PROPERTIES
+from fuzzresume.harness.target import Target
 
 DEFAULTS = {key: values[0] for key, values in OPTIONS.items()}
 VARIANTS = [(key, value) for key, values in OPTIONS.items() for value in values[1:]]
@@ -80,5 +84,13 @@ def test_nothing_unexercised_is_shown_as_holding():
     assert {"unexercised"} <= {v.verdict for v in one.verdicts.values()}
 
 
-def test_the_references_graph_is_finite_and_shared():
-    assert REFERENCE.workload.order == (1, 2, 3)
+def test_a_full_disk_is_no_finding():
+    class Full(DurableAdapter):
+        def life(self, env):
+            raise sqlite3.OperationalError("database or disk is full")
+
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(REFERENCE, Path(folder))
+        report = Campaign(Target(Full()), {}, executor, 0, Budget(None, 2)).run()
+    assert report.findings == []
+    assert "No space left" in report.troubles[0] or "no room" in report.troubles[0]

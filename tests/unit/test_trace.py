@@ -28,6 +28,9 @@ def changed(**fields):
     return json.dumps(raw).encode()
 
 
+FOUND = json.loads(dumps(TRACE))["found"]
+
+
 def test_round_trip():
     assert loads(dumps(TRACE)) == TRACE
 
@@ -48,6 +51,13 @@ def test_round_trip():
         (changed(commands=[{"op": "start", "crash": {"hook": "put.before", "nth": 0}}]), "crash"),
         (changed(options={"a": 1}), "options"),
         (changed(workload={"tasks": "three"}), "workload"),
+        (changed(workload={"tasks": [{"id": 1}], "topology": "fan-out"}), "only linear workloads"),
+        (changed(workload={"tasks": [{"id": 1}, {"id": 1, "after": [1]}]}), "workload"),
+        (changed(workload={"tasks": [{"id": 1, "questions": 1000000}]}), "more than 50"),
+        (changed(commands=[{"op": "resume", "token": "2.1#0=yes"}]), "count from 1"),
+        (changed(found={**FOUND, "property": "ZZ"}), "no property 'ZZ'"),
+        (changed(found={**FOUND, "explained_by": [["Nope"]]}), "no fault switch 'Nope'"),
+        (b"[" * 200_000, "not JSON"),
     ],
 )
 def test_a_broken_trace_names_the_field(data, says):
