@@ -101,7 +101,8 @@ class Finding:
         Kept from its first use on: what explains the group can still narrow, its files are named already.
         """
         skeleton = [label(c).text for c in self.commands]
-        key = repr((self.target.adapter.name, self.property_name, self.explained_by, skeleton))
+        excused = ("documented",) if self.verdict == "documented" else ()
+        key = repr((self.target.adapter.name, self.property_name, self.explained_by, skeleton, *excused))
         return f"{self.property_name}-{hashlib.sha256(key.encode()).hexdigest()[:6]}"
 
     @property
