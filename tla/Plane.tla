@@ -9,7 +9,8 @@ CONSTANTS
     FaultSets,  \* the sets of switches to explore
     Crashes,    \* the most crashes in one run
     Specials,   \* the most specials in one run
-    Deliveries  \* the most fresh tokens in one run: refused ones could go on for ever
+    Deliveries, \* the most fresh tokens in one run: refused ones could go on for ever
+    Marks       \* a run with more marks than these is sent nothing: a replay could add some with every recovery
 
 (* What the configurations choose from. *)
 Sequential ==
@@ -85,7 +86,8 @@ Menu ==
         plain == Basic(Addressed(state, "latest"))
                  \cup (IF state.fork # NoBranch THEN onTrunk ELSE {})
                  \cup {Sent("fork", q) : q \in state.trunk.asked}
-    IN  IF state.over THEN {}
+        marks == {Len(state.trunk.marks), Len(state.fork.marks)}
+    IN  IF state.over \/ \E n \in marks : n > Marks THEN {}
         ELSE IF state.tampered # "" THEN {Plain("recover")}
         ELSE UNION {Modified(c, Addressed(state, c.branch)) :
                        c \in {c \in plain : (Special(c) = "" \/ Room) /\ c.token[3] <= Deliveries}}

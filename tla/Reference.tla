@@ -330,11 +330,17 @@ Admits(e, seen) ==
     /\ e.fresh = NoToken \/ e.fresh \notin seen.shown
     /\ e.twin = {} \/ seen.twin = {} \/ \A x \in e.twin, y \in seen.twin : Alike(x, y)
 
-(* A world is a state and the binding choices it rests on. Those that a command and what it showed leave. *)
+(* A world is a state and the binding choices it rests on, a set of pairs. *)
+Fits(policy, note) == note.binding => \A chosen \in policy : chosen[1] = note.choice => chosen[2] = note.value
+Grown(policy, note) == IF note.binding THEN policy \cup {<<note.choice, note.value>>} ELSE policy
+
+(* Where a command may lead each of the worlds; and the worlds that are left of those once it was seen what it showed.      *)
+Onward(worlds, c) == UNION {{<<w.policy, t>> : t \in {t \in Admitted(w.state, c) : Fits(w.policy, t.note)}} : w \in worlds}
+Left(onward, seen) ==
+    {[state |-> pair[2].state, policy |-> Grown(pair[1], pair[2].note)] :
+        pair \in {pair \in onward : Admits(pair[2].expect, seen)}}
+
+(* A crash that was not seen need not be looked for, unless the twin may have met it. *)
 Advance(worlds, c, seen) ==
-    UNION {{[state |-> t.state, policy |-> IF t.note.binding THEN w.policy \cup {<<t.note.choice, t.note.value>>} ELSE w.policy] :
-               t \in {t \in Admitted(w.state, c) :
-                         /\ Admits(t.expect, seen)
-                         /\ t.note.binding =>
-                               \A chosen \in w.policy : chosen[1] = t.note.choice => chosen[2] = t.note.value}} : w \in worlds}
+    Left(Onward(worlds, [c EXCEPT !.crash = @ /\ (seen.kind = "crashed" \/ c.op = "recover2")]), seen)
 =============================================================================

@@ -5,30 +5,32 @@
 (*   FaultSets  the fault sets to try                                                                                       *)
 (*   Events     every distinct pair of a command and what was seen of it                                                    *)
 (*   Children   for each node, its pairs <<event, child>>                                                                   *)
-(*   Roots      the pairs <<shape, node>>: where traces of a workload of that shape begin                                   *)
+(*   Roots      the triples <<shape, profile, node>>: where traces of a workload of that shape begin that are judged        *)
+(*              beyond that profile                                                                                         *)
 EXTENDS Reference, Traces, TLC
 
 VARIABLES
+    beyond, \* frozen: the fault set tried, beyond the profile
     node,   \* the prefix read so far
     worlds  \* every state, with the binding choices it rests on, that explains it; never empty
 
-vars == <<asks, faults, node, worlds>>
+vars == <<asks, faults, beyond, node, worlds>>
 
 Init ==
-    /\ \E root \in Roots : asks = root[1] /\ node = root[2]
-    /\ faults \in FaultSets
+    /\ beyond \in FaultSets
+    /\ \E root \in Roots : asks = root[1] /\ faults = root[2] \cup beyond /\ node = root[3]
     /\ worlds = {[state |-> Unstarted, policy |-> {}]}
 
 Read(event, child) ==
     /\ worlds' = Advance(worlds, event.command, event.seen)
     /\ worlds' # {}
     /\ node' = child
-    /\ UNCHANGED <<asks, faults>>
+    /\ UNCHANGED <<asks, faults, beyond>>
 
 Next == \E step \in Children[node] : Read(Events[step[1]], step[2])
 
 Spec == Init /\ [][Next]_vars
 
 (* Always true: says that the node was reached. *)
-Reached == PrintT(<<node, faults>>)
+Reached == PrintT(<<node, beyond>>)
 ===============================================================================

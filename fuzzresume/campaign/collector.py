@@ -19,7 +19,7 @@ from fuzzresume.contract.explain import intersect
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import label
-from fuzzresume.contract.monitor import Exchange, Violation, judge, reduce, replay
+from fuzzresume.contract.monitor import Exchange, Violation, judge, replay
 from fuzzresume.contract.workload import Token
 from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.run import profile_of
@@ -57,7 +57,7 @@ class Collector:
         shape = (
             profile,
             target.capabilities.names_question,
-            *((label(c), c.token, reduce(o)) for c, o in violation.exchanges),
+            *((label(c), c.token, seen) for c, seen in violation.sights),
         )
         if shape not in self._explained:
             self._explained[shape] = diagnose(self.executor.reference, violation, profile, target)
@@ -81,7 +81,7 @@ class Collector:
         """More than two known mechanisms at once are no new finding: the nearest of them counts the trace."""
         group = [f for f in self.findings if f.explained_by and (f.verdict == "documented") == excuse]
         switches = frozenset(name for f in group for names in f.explained_by for name in names)
-        if not switches or not replay(self.executor.reference, diagnosis.violation.exchanges, switches):
+        if not switches or not replay(self.executor.reference, diagnosis.violation.sights, switches):
             return None
         return next((f for f in group if f.property_name == diagnosis.anomaly.property), group[0])
 

@@ -51,7 +51,7 @@ def diagnose(reference: Reference, violation: Violation, profile: Faults, target
     Where the wire cannot name a question, an answer that reaches another one is the API's limit, not the engine's slip
     (docs/CONTRACT.md, *redeliver*: CO, reported with FI): those are findings of their own.
     """
-    explanation = tuple(sorted(explain(reference, violation.exchanges, profile)))
+    explanation = tuple(sorted(explain(reference, violation.sights, profile)))
     named = attribute(reference.workload, violation, explanation)
     sent = violation.command
     mute = sent.op in ("resume", "redeliver", "stray") and sent.at == "latest" and not target.capabilities.names_question

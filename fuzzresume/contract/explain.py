@@ -11,18 +11,18 @@ from itertools import combinations
 
 from fuzzresume.contract.faults import NONE, SEQUENTIAL
 from fuzzresume.contract.life import Faults
-from fuzzresume.contract.monitor import Exchange, replay
+from fuzzresume.contract.monitor import Sight, replay
 from fuzzresume.contract.reference import Reference
 
 Explanation = tuple[tuple[str, ...], ...]
 
 
-def explain(reference: Reference, exchanges: Sequence[Exchange], profile: Faults = NONE, *, largest: int = 2) -> Explanation:
+def explain(reference: Reference, trace: Sequence[Sight], profile: Faults = NONE, *, largest: int = 2) -> Explanation:
     """Every smallest set of switches, beyond the profile, that admits the trace; empty means unexplained."""
     candidates = [name for name in SEQUENTIAL if name not in profile]
     for size in range(1, largest + 1):
         found = tuple(
-            names for names in combinations(candidates, size) if replay(reference, exchanges, profile | frozenset(names))
+            names for names in combinations(candidates, size) if replay(reference, trace, profile | frozenset(names))
         )
         if found:
             return found

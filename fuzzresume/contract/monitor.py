@@ -7,7 +7,7 @@ set of worlds goes on where the contract's own set has died, so what comes after
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,6 +35,10 @@ class Seen(NamedTuple):
     shown: frozenset[str]
 
 
+Sight = tuple[Command, Seen]
+"""A command and what was seen of it: all that a verdict rests on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """The command that no world admits. `expected` is what the worlds before it would have admitted."""
@@ -53,6 +57,11 @@ class Violation:
     def observation(self) -> Observation:
         """What it showed."""
         return self.exchanges[self.index][1]
+
+    @property
+    def sights(self) -> tuple[Sight, ...]:
+        """The whole trace, reduced."""
+        return sights(self.exchanges)
 
 
 def reduce(observation: Observation) -> Seen:
@@ -77,6 +86,11 @@ def reduce(observation: Observation) -> Seen:
     return Seen(expect, frozenset(t for mark in outcome.marks or () for t in mark.tokens))
 
 
+def sights(exchanges: Iterable[Exchange]) -> tuple[Sight, ...]:
+    """Exchanges, reduced to what is compared."""
+    return tuple((command, reduce(observation)) for command, observation in exchanges)
+
+
 def admits(expect: Expect, seen: Seen) -> bool:
     """Whether an expectation and an observation can be the same thing."""
     got = seen.expect
@@ -92,14 +106,16 @@ def admits(expect: Expect, seen: Seen) -> bool:
     )
 
 
-def _advance(
-    reference: Reference, worlds: Iterable[World], command: Command, seen: Seen, faults: Faults
-) -> tuple[tuple[World, ...], tuple[Transition, ...]]:
-    alive: dict[World, None] = {}
-    taken: list[Transition] = []
+def advance(
+    reference: Reference, worlds: Iterable[World], command: Command, seen: Seen | None, faults: Faults
+) -> Iterator[tuple[World, Transition]]:
+    """Where a command leads the worlds that can have shown what was `seen` (None: whatever it shows), and by what.
+
+    A binding choice is made once: a world never leaves the choices it rests on.
+    """
     for world in worlds:
         for transition in reference.step(world.state, command, faults):
-            if not admits(transition.expect, seen):
+            if seen is not None and not admits(transition.expect, seen):
                 continue
             policy = world.policy
             if transition.note is not None and transition.note.binding:
@@ -107,9 +123,7 @@ def _advance(
                 if chosen.setdefault(transition.note.choice, transition.note.value) != transition.note.value:
                     continue
                 policy = tuple(sorted(chosen.items()))
-            alive[World(transition.state, policy)] = None
-            taken.append(transition)
-    return tuple(alive), tuple(taken)
+            yield World(transition.state, policy), transition
 
 
 class Monitor:
@@ -133,9 +147,10 @@ class Monitor:
         self.exchanges.append((command, observation))
         seen = reduce(observation)
         faults = self.profile if self.deviated else NONE
-        worlds, taken = _advance(self.reference, before, command, seen, faults)
+        pairs = tuple(advance(self.reference, before, command, seen, faults))
+        worlds, taken = tuple(dict.fromkeys(w for w, _ in pairs)), tuple(t for _, t in pairs)
         if not worlds and self.profile and not self.deviated:
-            worlds, taken = replay(self.reference, self.exchanges, self.profile), ()
+            worlds, taken = replay(self.reference, sights(self.exchanges), self.profile), ()
             self.deviated = bool(worlds)
         if not worlds:
             expected = dict.fromkeys(t.expect for w in before for t in self.reference.step(w.state, command, faults))
@@ -164,11 +179,11 @@ def judge(reference: Reference, exchanges: Iterable[Exchange], profile: Faults =
     return None
 
 
-def replay(reference: Reference, exchanges: Iterable[Exchange], faults: Faults) -> tuple[World, ...]:
+def replay(reference: Reference, trace: Iterable[Sight], faults: Faults) -> tuple[World, ...]:
     """The worlds that explain a whole trace under `faults`; empty when none does."""
     worlds: tuple[World, ...] = (World(State()),)
-    for command, observation in exchanges:
-        worlds, _ = _advance(reference, worlds, command, reduce(observation), faults)
+    for command, seen in trace:
+        worlds = tuple(dict.fromkeys(world for world, _ in advance(reference, worlds, command, seen, faults)))
         if not worlds:
             break
     return worlds

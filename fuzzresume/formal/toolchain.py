@@ -26,6 +26,8 @@ INSTALL = "pip install 'fuzzresume[tla]'"
 
 SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """The cheapest flags for runs of seconds."""
+MEDIUM = ("-XX:+UseSerialGC",)
+"""For runs of half a minute, where compiling better pays."""
 LARGE = ("-XX:+UseParallelGC", "-Xmx3g")
 """For millions of states."""
 

@@ -35,6 +35,7 @@ class Bounds:
     crashes: int = 1
     specials: int = 1
     deliveries: int = 3
+    marks: int = 9
 
     @property
     def workload(self) -> Workload:
@@ -49,10 +50,15 @@ class Bounds:
     @property
     def config(self) -> str:
         """TLC's configuration."""
-        return (
-            f"INIT Init\nNEXT Next\nINVARIANT Printed\nCONSTANTS\n Shapes <- {self.shape}\n FaultSets <- {self.fault_sets}\n"
-            f" Crashes = {self.crashes}\n Specials = {self.specials}\n Deliveries = {self.deliveries}\n"
-        )
+        constants = {
+            "Shapes <-": self.shape,
+            "FaultSets <-": self.fault_sets,
+            "Crashes =": self.crashes,
+            "Specials =": self.specials,
+            "Deliveries =": self.deliveries,
+            "Marks =": self.marks,
+        }
+        return "SPECIFICATION Spec\nINVARIANT Printed\nCONSTANTS\n" + "".join(f" {k} {v}\n" for k, v in constants.items())
 
 
 COMPARED = (
@@ -60,7 +66,7 @@ COMPARED = (
     Bounds("one-question", "OneQuestion", (0, 1, 0)),
     Bounds("default", "DefaultBounds", (0, 2, 0)),
     Bounds("two-gates", "TwoGates", (1, 1), crashes=2, specials=0),
-    Bounds("single-faults", "GateFirst", (1, 0), "NoneOrOne", deliveries=1),
+    Bounds("single-faults", "GateFirst", (1, 0), "NoneOrOne", deliveries=2, marks=2),
 )
 
 Node = Value
@@ -129,24 +135,30 @@ def compare(ours: Graph, theirs: Graph) -> Difference:
 
 
 def _differences(ours: Graph, theirs: Graph) -> Iterator[str]:
-    for what, mine, its in (("initial states", ours.initial, theirs.initial), ("generated", ours.generated, theirs.generated)):
-        if mine != its:
-            yield f"{what}: {mine} in Python, {its} in TLC"
-    for only, where in ((ours.nodes.keys() - theirs.nodes.keys(), "Python"), (theirs.nodes.keys() - ours.nodes.keys(), "TLC")):
-        for node in sorted(only, key=repr):
-            yield f"a state of {where} alone: {node}"
+    for what in ("initial", "generated"):
+        if getattr(ours, what) != getattr(theirs, what):
+            yield f"{what} states: {getattr(ours, what)} in Python, {getattr(theirs, what)} in TLC"
+    for node, where in _one_sided(ours.nodes, theirs.nodes):
+        yield f"a state of {where} alone: {node}"
     for node in sorted(ours.nodes.keys() & theirs.nodes.keys(), key=repr):
         mine, its = ours.nodes[node], theirs.nodes[node]
-        for sent in sorted(mine.keys() | its.keys(), key=repr):
-            if sent not in mine or sent not in its:
-                yield f"{sent} is sent by {'TLC' if sent in its else 'Python'} alone, at {node}"
-                continue
-            for only, where in ((mine[sent] - its[sent], "Python"), (its[sent] - mine[sent], "TLC")):
-                yield from (f"an edge of {where} alone: {sent} at {node}: {edge}" for edge in sorted(only, key=repr))
+        for sent, where in _one_sided(mine, its):
+            yield f"{sent} is sent by {where} alone, at {node}"
+        for sent in sorted(mine.keys() & its.keys(), key=repr):
+            for edge, where in _one_sided(mine[sent], its[sent]):
+                yield f"an edge of {where} alone: {sent} at {node}: {edge}"
+
+
+def _one_sided(mine: Iterable[Value], its: Iterable[Value]) -> Iterator[tuple[Value, str]]:
+    mine, its = frozenset(mine), frozenset(its)
+    yield from ((value, "Python") for value in sorted(mine - its, key=repr))
+    yield from ((value, "TLC") for value in sorted(its - mine, key=repr))
 
 
 def _menu(bounds: Bounds, reference: Reference, state: State, spent: Spent) -> Iterator[Command]:
     """The menu without `retry` and addresses, as Plane.tla has it."""
+    if any(len(branch.marks) > bounds.marks for branch in (state.trunk, state.fork) if branch is not None):
+        return
     scope = Scope(addressed=False, retry=False, tamper=("truncated",), crashes=bounds.crashes, specials=bounds.specials)
     for label in menu(reference.workload, state, spent, scope):
         token = _token(state, spent, label)

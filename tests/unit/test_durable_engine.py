@@ -212,7 +212,7 @@ def test_a_fault_strikes_where_the_honest_engine_does_not(fault: str) -> None:
     honest(*STRIKES[fault])
     seen, violation = play(mutant.ADAPTER, *STRIKES[fault], fault=fault)
     assert violation is not None and violation.index == len(STRIKES[fault]) - 1
-    causes = explain(REFERENCE, violation.exchanges)
+    causes = explain(REFERENCE, violation.sights)
     assert causes == () if fault == "none-fits" else (fault,) in causes
     if fault in REEXECUTIONS:
         assert tuple(mark.task for mark in seen[-1].effects) == REEXECUTIONS[fault]

@@ -271,7 +271,7 @@ def test_broken(name):
     exchanges, prop, switch = BROKEN[name]
     _, violation = judge_run(*exchanges)
     assert violation is not None and violation.index == len(exchanges) - 1
-    explanation = explain(REFERENCE, violation.exchanges)
+    explanation = explain(REFERENCE, violation.sights)
     assert attribute(WORKLOAD, violation, explanation).property == prop
     if switch is not None:
         assert (switch,) in explanation
@@ -300,7 +300,7 @@ def test_unexplained():
     final = seen("completed", effects=MARKS[1:], before=(1,), after=(1, 2, 3), marks=tuple(reversed(MARKS)))
     _, violation = judge_run(START, FIRST, (Command("resume", B), final))
     assert violation is not None
-    assert explain(REFERENCE, violation.exchanges) == ()
+    assert explain(REFERENCE, violation.sights) == ()
 
 
 def test_an_answer_to_a_question_nobody_asked():
