@@ -7,7 +7,7 @@ ARGS ?=
 
 BIN := .venv/bin
 STAMP := .venv/.setup-done
-EXTRAS := langgraph,test
+EXTRAS := langgraph,tla,test
 
 .DEFAULT_GOAL := help
 .PHONY: help setup fuzz test lint clean

@@ -11,27 +11,30 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from fuzzresume import __version__
+from fuzzresume import __version__, cli_tla
 from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.confirm import Confirmer
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.replay import replay_trace
+from fuzzresume.campaign.second_opinion import SecondOpinion
 from fuzzresume.campaign.store import TraceFolder, require_writable, write_whole
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.reference import Reference
-from fuzzresume.contract.trace import Trace, TraceError, load
+from fuzzresume.contract.trace import Trace, TraceError, dumps, load
 from fuzzresume.contract.words import say_commands
 from fuzzresume.contract.workload import Workload
+from fuzzresume.formal.toolchain import TlcMissing
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.target import TargetError, available, parse_target
 from fuzzresume.report.campaign_json import campaign_json
 from fuzzresume.report.exit_codes import Exit, exit_code
 from fuzzresume.report.terminal import Screen, Terminal
+from fuzzresume.report.usage import fail
 
 app = typer.Typer(
     add_completion=False,
@@ -40,6 +43,7 @@ app = typer.Typer(
     help="Find the interleaving that makes an agent framework's resume lie.",
     epilog="Exit codes: 0 nothing violated, 1 violated, 2 usage, 3 undetermined, 130 interrupted.",
 )
+app.add_typer(cli_tla.app, name="tla")
 
 
 def main() -> None:
@@ -66,12 +70,6 @@ def interrupt_once(number: int, frame: object) -> None:
     for again in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(again, signal.SIG_IGN)
     raise KeyboardInterrupt
-
-
-def fail(message: str) -> NoReturn:
-    """One line on stderr, exit code 2."""
-    Screen(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"fuzzresume: {message}")
-    raise typer.Exit(Exit.USAGE)
 
 
 def seconds_of(text: str) -> float:
@@ -119,6 +117,9 @@ def fuzz(
     option: Annotated[list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="Pin an option.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the campaign as JSON to this file.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the traces of findings.")] = Path(".fuzzresume"),
+    tlc: Annotated[bool, typer.Option("--tlc/--no-tlc", help="Ask TLC about every finding, where it is installed.")] = True,
+    jar: cli_tla.Jar = None,
+    java: cli_tla.Java = None,
 ) -> None:
     """Fuzz the recovery plane of one or more targets and report a verdict for each property."""
     seconds = seconds_of(max_time) if max_time is not None else (60.0 if max_runs is None else None)
@@ -129,7 +130,8 @@ def fuzz(
             require_writable(folder)
         if json is not None and (json.is_dir() or not json.name):
             raise OSError(f"--json {json}: that is a folder, not a file")
-    except (TargetError, OSError) as error:
+        opinion = SecondOpinion(jar, java) if tlc else None
+    except (TargetError, TlcMissing, OSError) as error:
         fail(str(error))
     budget = Budget(seconds / len(chosen) if seconds is not None else None, max_runs)
     console = Screen()
@@ -145,10 +147,13 @@ def fuzz(
                 [Terminal(console)],
                 Confirmer(executor),
                 TraceFolder(out).save,
+                opinion,
             )
             reports.append(campaign.run())
             if reports[-1].interrupted:
                 break
+    if opinion is not None and opinion.missing and any(report.findings for report in reports):
+        console.print(f"TLC was not asked about the findings: {opinion.missing}", style="dim", markup=False, highlight=False)
     code = exit_code(reports)
     if json is not None:
         try:
@@ -161,11 +166,17 @@ def fuzz(
 @app.command()
 def replay(
     trace: Annotated[Path, typer.Argument(help="A trace file that a campaign wrote.")],
+    record: Annotated[Path | None, typer.Option(help="Write the trace, with what was seen this time, to this file.")] = None,
 ) -> None:
     """Replay a trace in real processes: reproduces (exit 1), no longer reproduces (0), cannot run (3)."""
     loaded = _load(trace)
     with workspace(loaded.workload) as executor:
         result = replay_trace(executor, loaded)
+    if record is not None and result.outcome != "cannot run":
+        try:
+            write_whole(record, dumps(result.trace))
+        except OSError as error:
+            fail(f"{record}: {error.strerror or error}")
     console = Screen(soft_wrap=True, highlight=False, markup=False)
     console.print(f"{trace.name}: {result.words}")
     raise typer.Exit({"reproduces": Exit.VIOLATED, "no longer reproduces": Exit.OK}.get(result.outcome, Exit.UNDETERMINED))

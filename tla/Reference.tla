@@ -131,7 +131,9 @@ MustBeInert(s, c, b) ==
              \cup (IF "DoubleConsume" \in faults
                    THEN UNION {{To(ShownBy(run), Put(s, c.branch, run.branch), NoNote) :
                                    run \in Follow(s, c, b, p[1], p[2], c.token)} : p \in plans}
-                        \cup (IF q[1] \notin b.done THEN GoOn(s, c, b, served, c.token, NoNote) ELSE {})
+                        \cup (IF q[1] \notin b.done
+                            THEN GoOn(s, c, b, served, c.token, NoNote) \cup GoOn(s, c, b, b.answers, NoToken, NoNote)
+                            ELSE {})
                    ELSE {})
              \cup (IF "Misroute" \in faults
                    THEN UNION {GoOn(s, c, b, With(b.answers, p, c.token), c.token, NoNote) : p \in Pending(b) \ {q}} ELSE {})

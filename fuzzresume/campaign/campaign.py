@@ -26,6 +26,7 @@ from fuzzresume.campaign.findings import Finding, options_text
 from fuzzresume.campaign.graph import Graph, Pair, node_of
 from fuzzresume.campaign.points import CrashPoints
 from fuzzresume.campaign.random_phase import random_phase
+from fuzzresume.campaign.second_opinion import SecondOpinion
 from fuzzresume.campaign.tour import STEPS, Tour
 from fuzzresume.campaign.verdicts import Tally, verdicts
 from fuzzresume.contract.commands import Command, CrashPoint
@@ -62,6 +63,7 @@ class Campaign:
     handlers: list[Handler] = field(default_factory=list)
     confirmer: Confirmer | None = None
     save: Callable[[Finding], Path | None] = lambda finding: None
+    second_opinion: SecondOpinion | None = None
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -151,6 +153,7 @@ class Campaign:
         interrupted = False
         try:
             self._explore()
+            self._ask()
         except KeyboardInterrupt:
             interrupted = True
         report = self.report(interrupted)
@@ -245,6 +248,14 @@ class Campaign:
                 known = {}
             self.points.teach(options, known)
         return self.points.choose(options, abstract(run.state), chosen, self.rng, wanted)
+
+    def _ask(self) -> None:
+        """TLC's opinion of the findings, also in their trace files."""
+        findings = self.collector.findings
+        if self.second_opinion is not None and findings:
+            self.troubles += self.second_opinion.give(findings)
+            for finding in findings:
+                self.collector.store(finding)
 
     # Bookkeeping.
 

@@ -15,7 +15,7 @@ from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Diagnosis, Finding, diagnose, excused
 from fuzzresume.campaign.minimise import Minimiser
 from fuzzresume.contract.commands import Command
-from fuzzresume.contract.explain import intersect
+from fuzzresume.contract.explain import explain, intersect
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import label
@@ -122,6 +122,9 @@ class Collector:
             known.join(finding.diagnosis)
             return False
         self._tell_apart(finding)
+        if not finding.explained_by:
+            # Three at once are looked for here alone: in a minimal trace they are few, and cheap to try.
+            finding.composite = explain(finding.reference, finding.diagnosis.violation.sights, finding.profile, largest=3)
         if self.confirmer is not None:
             finding.confirmed = self.confirmer.confirm(finding)
         return True
@@ -147,12 +150,16 @@ class Collector:
 
     def _keep(self, finding: Finding) -> None:
         self.findings.append(finding)
+        self.store(finding)
+        self.found(finding)
+        self._merge()
+
+    def store(self, finding: Finding) -> None:
+        """Write the finding's trace file; a failure is a trouble."""
         try:
             finding.trace = self.save(finding)
         except OSError as error:
             self.troubles.append(f"the trace of {finding.id} was not saved: {error.strerror or error}")
-        self.found(finding)
-        self._merge()
 
     def _merge(self) -> None:
         """Findings whose sum of known single mechanisms explains them are those mechanisms, found early."""

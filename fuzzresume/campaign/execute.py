@@ -6,13 +6,13 @@ import copy
 import itertools
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import Scope, label, menu
-from fuzzresume.contract.monitor import Violation
+from fuzzresume.contract.monitor import Exchange, Violation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.env import Unsupported
@@ -27,11 +27,13 @@ UNBOUNDED = 99
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What came of a list of commands: the violation if there was one, the number sent, and why it stopped early."""
+    """What came of a list of commands: the violation if there was one, the number sent, why it stopped early, and what
+    each command sent showed."""
 
     violation: Violation | None
     sent: int
     stopped: str = ""
+    exchanges: tuple[Exchange, ...] = ()
 
 
 class Executor:
@@ -92,15 +94,18 @@ class Executor:
         """Send `commands` until one violates. `steered`: stop at a command that no generator would have sent there."""
         run = self.open(target, mode, profile=profile)
         try:
-            for index, command in enumerate(commands):
-                if run.over:
-                    return Executed(run.violation, index, "" if run.violation else "the run was over")
-                if steered and label(command) not in menu(self.workload, run.state, run.spent, run.scope):
-                    return Executed(None, index, f"command {index + 1} makes no sense here")
-                try:
-                    run.send(command)
-                except Unsupported as reason:
-                    return Executed(None, index, f"command {index + 1} cannot be expressed: {reason}")
-            return Executed(run.violation, len(commands), "a command hung" if run.hung else "")
+            return replace(self._send(run, commands, steered), exchanges=tuple(run.monitor.exchanges))
         finally:
             self.close(run)
+
+    def _send(self, run: Run, commands: Sequence[Command], steered: bool) -> Executed:
+        for index, command in enumerate(commands):
+            if run.over:
+                return Executed(run.violation, index, "" if run.violation else "the run was over")
+            if steered and label(command) not in menu(self.workload, run.state, run.spent, run.scope):
+                return Executed(None, index, f"command {index + 1} makes no sense here")
+            try:
+                run.send(command)
+            except Unsupported as reason:
+                return Executed(None, index, f"command {index + 1} cannot be expressed: {reason}")
+        return Executed(run.violation, len(commands), "a command hung" if run.hung else "")

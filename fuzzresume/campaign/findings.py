@@ -72,7 +72,8 @@ class Finding:
 
     `confirmed` is such as `3/3` (replays in real processes that reproduced it) or the words that say why there were none;
     `verdict` is `violated`, or `documented` where the framework states the weaker rule. `profile` are the deviations that
-    the trace was judged beyond.
+    the trace was judged beyond. `composite` are the sets of three switches that explain a minimal trace which no two do.
+    `tlc` is what TLC says of it: `confirmed`, `contradicted` or `not run`.
     """
 
     target: Target
@@ -87,6 +88,13 @@ class Finding:
     flaky: str = ""
     trace: Path | None = None
     profile: Faults = NONE
+    composite: Explanation = ()
+    tlc: str = "not run"
+
+    @property
+    def explanation(self) -> Explanation:
+        """What explains the minimal trace: what explains the whole group, or else the sets of three."""
+        return self.explained_by or self.composite
 
     @property
     def property_name(self) -> str:
@@ -111,7 +119,7 @@ class Finding:
         cls = self.diagnosis.anomaly.cls
         if len(self.explained_by) == 1:
             return f"{cls}: {' and '.join(FAULTS[name].mechanism for name in self.explained_by[0])}"
-        return cls if self.explained_by else f"{cls} (unexplained: no known mechanism fits)"
+        return cls if self.explanation else f"{cls} (unexplained: no known mechanism fits)"
 
     @property
     def words(self) -> list[str]:
@@ -138,24 +146,27 @@ class Finding:
     def to_trace(self) -> Trace:
         """The trace file's content."""
         expected, observed = self.expected_observed
+        sights = self.diagnosis.violation.sights
         found = Found(
             self.id,
             self.property_name,
             self.diagnosis.anomaly.cls,
             expected,
             observed,
-            [list(names) for names in self.explained_by],
+            [list(names) for names in self.explanation],
             self.verdict,
             sorted(self.profile),
+            self.tlc,
         )
         return Trace(
             self.target.adapter.name,
             dict(self.options),
             self.reference.workload,
-            self.commands,
+            tuple(command for command, _ in sights),
             dict(self.target.packages),
             tuple(self.words),
             found,
+            tuple(seen for _, seen in sights),
         )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.execute import Executed, Executor
 from fuzzresume.campaign.findings import Diagnosis, diagnose
 from fuzzresume.contract.explain import intersect
 from fuzzresume.contract.faults import NONE
+from fuzzresume.contract.monitor import sights
 from fuzzresume.contract.trace import Found, Trace
 from fuzzresume.contract.words import say_violation
 from fuzzresume.harness.env import Unsupported
@@ -20,10 +21,11 @@ Outcome = Literal["reproduces", "no longer reproduces", "cannot run"]
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of it, and why, in one line."""
+    """What came of it, and why, in one line; `trace` is the trace as it was seen this time."""
 
     outcome: Outcome
     why: str
+    trace: Trace
 
     @property
     def words(self) -> str:
@@ -36,23 +38,41 @@ def replay_trace(executor: Executor, trace: Trace) -> Replayed:
     try:
         target = Target(load_adapter(trace.target), trace.options)
     except TargetError as error:
-        return Replayed("cannot run", str(error))
+        return Replayed("cannot run", str(error), trace)
     mode: Mode = "forked" if target.capabilities.durable else "in-process"
     profile = NONE if trace.found is None else frozenset(trace.found.beyond)
     try:
         done = executor.execute(target, trace.commands, mode, profile=profile)
     except Unsupported as reason:
-        return Replayed("cannot run", str(reason))
+        return Replayed("cannot run", str(reason), trace)
+    now = _as_seen(trace, done, target)
     moved = [f"{n} {v} instead of {trace.packages[n]}" for n, v in target.packages.items() if trace.packages.get(n, v) != v]
     versions = f" ({', '.join(moved)})" if moved else ""
     if done.violation is None:
         if done.stopped:
-            return Replayed("cannot run", done.stopped + versions)
-        return Replayed("no longer reproduces", f"the contract admits all {done.sent} commands{versions}")
+            return Replayed("cannot run", done.stopped + versions, trace)
+        return Replayed("no longer reproduces", f"the contract admits all {done.sent} commands{versions}", now)
     found = diagnose(executor.reference, done.violation, profile, target)
     if trace.found is not None and not _same(found, trace.found):
-        return Replayed("no longer reproduces", f"it now violates {found.anomaly.property} in another way{versions}")
-    return Replayed("reproduces", f"RR-{found.anomaly.property} {say_violation(done.violation)[1]}{versions}")
+        other = replace(now, found=_found(found, trace.found))
+        return Replayed("no longer reproduces", f"it now violates {found.anomaly.property} in another way{versions}", other)
+    same = replace(now, found=trace.found or _found(found))
+    return Replayed("reproduces", f"RR-{found.anomaly.property} {say_violation(done.violation)[1]}{versions}", same)
+
+
+def _as_seen(trace: Trace, done: Executed, target: Target) -> Trace:
+    """The trace as it was seen this time, with the versions it was seen on, before anything was found in it."""
+    seen = sights(done.exchanges)
+    commands, packages = tuple(command for command, _ in seen), dict(target.packages)
+    return replace(trace, commands=commands, packages=packages, found=None, seen=tuple(shown for _, shown in seen))
+
+
+def _found(seen: Diagnosis, before: Found | None = None) -> Found:
+    """What a replay found, under the name that the trace had."""
+    expected, observed = say_violation(seen.violation)
+    explained, beyond = [list(names) for names in seen.explanation], before.beyond if before else []
+    name = before.id if before else "replayed"
+    return Found(name, seen.anomaly.property, seen.anomaly.cls, expected, observed, explained, beyond=beyond)
 
 
 def _same(seen: Diagnosis, recorded: Found) -> bool:

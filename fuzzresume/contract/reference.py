@@ -254,6 +254,7 @@ class Reference:
                     yield from self._plan_on(state, command, faults, branch, plan, answers, token)
             if token.question.task not in branch.done:
                 yield from self._go_on(state, command, faults, branch, served, token)
+                yield from self._go_on(state, command, faults, branch, branch.answers)
         pending = next_question(self.workload, branch)
         if "Misroute" in faults and pending is not None and pending != token.question:
             yield from self._go_on(state, command, faults, branch, with_answer(branch.answers, pending, token), token)

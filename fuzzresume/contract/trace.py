@@ -1,7 +1,8 @@
 """The trace: the unit of reproduction (docs/DESIGN.md, *Determinism*). JSON, versioned, validated on load.
 
 A trace holds the workload, the target with exact versions and options, and the commands with every drawn value; a finding's
-trace also holds what was found. Answers and questions are written as short texts, so that a person can read the file.
+trace also holds what was found, and what was seen of each command. Answers and questions are written as short texts, so
+that a person can read the file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import msgspec
 
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import FAULTS
+from fuzzresume.contract.monitor import Seen
 from fuzzresume.contract.properties import PROPERTIES
+from fuzzresume.contract.recorded import Sighting, read_seen, write_seen
 from fuzzresume.contract.workload import Task, Token, Workload
 
 SCHEMA = "fuzzresume.trace/1"
@@ -37,10 +40,14 @@ class Row(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     crash: CrashPoint | None = None
     poison: int | None = None
     kind: str | None = None
+    seen: Sighting | None = None
 
 
 class Found(msgspec.Struct, forbid_unknown_fields=True):
-    """What the trace shows: the property violated, and how. `beyond` are known deviations that the trace also shows."""
+    """What the trace shows: the property violated, and how. `beyond` are known deviations that the trace also shows.
+
+    `tlc` is TLC's word on it: `confirmed`, `contradicted` or `not run`.
+    """
 
     id: str
     property: str
@@ -50,6 +57,7 @@ class Found(msgspec.Struct, forbid_unknown_fields=True):
     explained_by: list[list[str]] = []
     verdict: str = "violated"
     beyond: list[str] = []
+    tlc: str = "not run"
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,7 +75,10 @@ class File(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A run as a value. `target` is the adapter's name; `words` are the commands for people, never read back."""
+    """A run as a value. `target` is the adapter's name; `words` are the commands for people, never read back.
+
+    `seen` is what was seen of each command, or empty where it was not recorded.
+    """
 
     target: str
     options: dict[str, str]
@@ -76,11 +87,17 @@ class Trace:
     packages: dict[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     found: Found | None = None
+    seen: tuple[Seen, ...] = ()
 
 
 def dumps(trace: Trace) -> bytes:
     """The file's bytes, indented, ending in a newline."""
-    rows = [Row(c.op, c.token.text if c.token else None, c.at, c.branch, c.crash, c.poison, c.kind) for c in trace.commands]
+    sightings: list[Sighting | None] = [write_seen(seen) for seen in trace.seen]
+    sightings = sightings or [None] * len(trace.commands)
+    rows = [
+        Row(c.op, c.token.text if c.token else None, c.at, c.branch, c.crash, c.poison, c.kind, sighting)
+        for c, sighting in zip(trace.commands, sightings, strict=True)
+    ]
     file = File(SCHEMA, trace.target, trace.packages, trace.options, trace.workload, rows, list(trace.words), trace.found)
     return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
 
@@ -104,7 +121,8 @@ def loads(data: bytes, name: str = "trace") -> Trace:
     commands = tuple(_command(name, i, row, file.workload) for i, row in enumerate(file.commands))
     if not commands:
         raise TraceError(f"{name}: commands: a trace needs at least one command")
-    return Trace(file.target, file.options, file.workload, commands, file.packages, tuple(file.words), file.found)
+    seen = _seen(name, file.commands)
+    return Trace(file.target, file.options, file.workload, commands, file.packages, tuple(file.words), file.found, seen)
 
 
 def _check(name: str, file: File) -> None:
@@ -126,6 +144,20 @@ def _check(name: str, file: File) -> None:
     for switch in (*found.beyond, *(s for names in found.explained_by for s in names)):
         if switch not in FAULTS:
             raise TraceError(f"{name}: found: there is no fault switch {switch!r}")
+
+
+def _seen(name: str, rows: list[Row]) -> tuple[Seen, ...]:
+    """Everything that was seen, or nothing: what was seen of a part of a run cannot be judged."""
+    seen = []
+    for index, row in enumerate(rows):
+        if (row.seen is None) != (rows[0].seen is None):
+            raise TraceError(f"{name}: commands[{index}].seen: recorded for some commands and not for others")
+        if row.seen is not None:
+            try:
+                seen.append(read_seen(row.seen))
+            except ValueError as error:
+                raise TraceError(f"{name}: commands[{index}].seen.{error}") from error
+    return tuple(seen)
 
 
 def load(path: Path) -> Trace:

@@ -25,11 +25,12 @@ CONFIG = "SPECIFICATION Spec\nINVARIANT Reached\n"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A trace to judge, beyond the deviations in `profile`."""
+    """A trace to judge, beyond the deviations in `profile`. `largest` is the most switches that may explain it."""
 
     workload: Workload
     trace: tuple[Sight, ...]
     profile: Faults = NONE
+    largest: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +86,17 @@ class Forest:
         )
 
 
-def judge(cases: Sequence[Case], toolchain: Toolchain, *, largest: int = 2) -> list[Judgement]:
-    """Judge every case. `largest` is the most switches that an explanation may take."""
+def judge(cases: Sequence[Case], toolchain: Toolchain) -> list[Judgement]:
+    """Judge every case. Raises TlcError."""
     if not cases:
         return []
     reached = _reached(cases, [NONE], toolchain)
     refused = [next((i for i, hit in enumerate(hits) if NONE not in hit), None) for hits in reached]
     explained: dict[int, Explanation] = {}
-    for size in range(1, largest + 1):
-        open_ = [i for i, at in enumerate(refused) if at is not None and i not in explained]
+    for size in range(1, max(case.largest for case in cases) + 1):
+        open_ = [i for i, at in enumerate(refused) if at is not None and i not in explained and cases[i].largest >= size]
         if not open_:
-            break
+            continue
         sets = [frozenset(names) for names in combinations(SEQUENTIAL, size)]
         for i, hits in zip(open_, _reached([cases[i] for i in open_], sets, toolchain), strict=True):
             fresh = [names for names in hits[-1] if not names & cases[i].profile]

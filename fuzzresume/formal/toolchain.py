@@ -36,7 +36,11 @@ HOLDS, SAFETY, LIVENESS = 0, 12, 13
 
 
 class TlcMissing(Exception):
-    """There is no TLC or no Java here; the message says how to get them."""
+    """There is no TLC or no Java here; the message says how to get them. `named`: one was asked for by its path."""
+
+    def __init__(self, message: str, named: bool = False) -> None:
+        super().__init__(message)
+        self.named = named
 
 
 class TlcError(Exception):
@@ -118,12 +122,23 @@ def _output(command: Sequence[str], place: Path) -> tuple[int, str]:
         process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     except OSError as error:
         raise TlcError(f"cannot start {command[0]}: {error.strerror or error}") from error
+    _running.add(process)
     try:
         output, _ = process.communicate()
     finally:
         process.kill()
         process.wait()
+        _running.discard(process)
     return process.returncode, output
+
+
+_running: set[subprocess.Popen[str]] = set()
+
+
+def stop_all() -> None:
+    """Kill every TLC that another thread waits for: an interrupt reaches the main thread alone."""
+    for process in tuple(_running):
+        process.kill()
 
 
 def _read(ended: tuple[int, str]) -> Result:
@@ -152,7 +167,7 @@ def _named(path: Path | None, variable: str, what: str) -> Path | None:
         return None
     found = shutil.which(chosen) if what == "Java" else str(chosen) if chosen.is_file() else None
     if found is None:
-        raise TlcMissing(f"there is no {what} at {chosen}")
+        raise TlcMissing(f"there is no {what} at {chosen}", named=True)
     return Path(found).absolute()
 
 

@@ -57,8 +57,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "length": len(finding.commands),
         "expected": expected,
         "observed": observed,
-        "explained_by": [list(names) for names in finding.explained_by],
+        "explained_by": [list(names) for names in finding.explanation],
         "confirmed": finding.confirmed,
         "flaky": finding.flaky,
+        "tlc": finding.tlc,
         "trace": str(finding.trace) if finding.trace is not None else None,
     }

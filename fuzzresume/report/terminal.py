@@ -105,13 +105,13 @@ def report_of(report: TargetReport) -> Group:
 def finding_panel(finding: Finding) -> Panel:
     """One finding: its minimal trace in words, expected and observed."""
     expected, observed = finding.expected_observed
-    explained = " or ".join("+".join(names) for names in finding.explained_by) or "nothing known (unexplained)"
+    explained = " or ".join("+".join(names) for names in finding.explanation) or "nothing known (unexplained)"
     body = Text()
     for i, line in enumerate(finding.words, 1):
         body.append(f"{i}. {line}\n")
     body.append(f"expected  {expected}\n", style="green")
     body.append(f"observed  {observed}\n", style="red")
-    body.append(f"explained by {explained} · seen {finding.seen} times · confirmed {finding.confirmed}")
+    body.append(f"explained by {explained} · seen {finding.seen} times · confirmed {finding.confirmed} · tlc {finding.tlc}")
     if finding.flaky:
         body.append(f" · {finding.flaky}", style="magenta")
     body.append(f"\noptions {options_text(finding.options)}", style="dim")

@@ -1,0 +1,106 @@
+"""Checking the models of `tla/` and laying what TLC counts beside the figures that the folder states."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from fuzzresume.formal.toolchain import LARGE, LIVENESS, SMALL, Result, Toolchain, stop_all
+
+Row = dict[str, int]
+
+
+class Figures(msgspec.Struct, forbid_unknown_fields=True):
+    """One configuration of a model: what it is, and the figures that it must give.
+
+    `depth` counts states, the initial one is 1; it is None where TLC prints none, because a temporal property is violated.
+    `falls` has the depth at which each property first falls; `matrix` the same for each of several fault sets, and
+    `events` the length of each fault set's shortest violating word.
+    """
+
+    module: str
+    about: str
+    generated: int
+    distinct: int
+    checked: list[str]
+    depth: int | None = None
+    falls: Row = {}
+    matrix: dict[str, Row] = {}
+    events: Row = {}
+    liveness: str = ""
+    large: bool = False
+
+
+class Checked(msgspec.Struct):
+    """A configuration that was run: the figures stated, those measured, and how they differ."""
+
+    name: str
+    stated: Figures
+    measured: Figures
+    differs: list[str]
+
+
+def figures() -> dict[str, Figures]:
+    """The figures of every configuration in `tla/figures`, in the order of files and tables."""
+    found: dict[str, Figures] = {}
+    folder = resources.files("fuzzresume.tla") / "figures"
+    for file in sorted(folder.iterdir(), key=lambda item: item.name):
+        if file.name.endswith(".toml"):
+            tables = tomllib.loads(file.read_text(encoding="utf-8"))
+            found.update({name: msgspec.convert(table, Figures) for name, table in tables.items()})
+    return found
+
+
+def check(name: str, stated: Figures, toolchain: Toolchain) -> Checked:
+    """Run one configuration. Raises TlcError."""
+    config = (resources.files("fuzzresume.tla") / "cfg" / f"{name}.cfg").read_text(encoding="utf-8")
+    measured = _measured(stated, toolchain.run(stated.module, config, flags=LARGE if stated.large else SMALL))
+    differs = [
+        f"{field} {getattr(measured, field)} instead of {getattr(stated, field)}"
+        for field in ("generated", "distinct", "depth", "falls", "matrix", "events", "liveness")
+        if getattr(measured, field) != getattr(stated, field)
+    ]
+    return Checked(name, stated, measured, differs)
+
+
+def check_all(chosen: Sequence[str], toolchain: Toolchain) -> Iterator[Checked]:
+    """Run configurations side by side, one a core; yields them in the order chosen.
+
+    Interrupted, it kills every TLC that runs. Raises TlcError.
+    """
+    known = figures()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield from pool.map(lambda name: check(name, known[name], toolchain), chosen)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop_all()
+            raise
+
+
+def _measured(stated: Figures, result: Result) -> Figures:
+    falls: Row = {}
+    events: Row = {}
+    matrix: dict[str, Row] = {name: {} for name in stated.matrix}
+    for said in result.prints:
+        match said:
+            case ("falls", str(name), int(depth)):
+                falls[name] = depth
+            case ("falls", frozenset() as faults, str(name), int(depth)):
+                matrix.setdefault(_set(faults), {})[name] = depth
+            case ("events", frozenset() as faults, int(length)):
+                events[_set(faults)] = length
+    liveness = {True: "violated", False: "holds"}[result.exit == LIVENESS] if stated.liveness else ""
+    changed: dict[str, Any] = {"falls": falls, "matrix": matrix, "events": events, "liveness": liveness}
+    counts = {"generated": result.generated, "distinct": result.distinct, "depth": result.depth or None}
+    return msgspec.structs.replace(stated, **changed, **counts)
+
+
+def _set(faults: frozenset[str]) -> str:
+    return "+".join(sorted(faults)) or "none"
