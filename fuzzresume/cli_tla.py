@@ -123,12 +123,12 @@ def replay(
     for path in files_of(trace):
         try:
             loaded = load(path)
-            case_of(loaded, path.name)
+            case_of(loaded, str(path))
         except TraceError as error:
             refused.print(f"fuzzresume: {error}")
             garbage += 1
         else:
-            named.append((path.name, loaded))
+            named.append((str(path), loaded))
     toolchain = toolchain_of(jar, java)
     with running():
         given = opinions([loaded for _, loaded in named], toolchain)
