@@ -17,6 +17,7 @@ from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Question, Workload
+from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import BadOption, Target
 
@@ -68,6 +69,24 @@ class Minimiser:
     def _shorten(self) -> None:
         while any(self._try(candidate) for candidate in self._deletions()):
             pass
+        if any(self._try(candidate) for candidate in self._other_deaths()):
+            self._shorten()
+
+    def _other_deaths(self) -> Iterator[tuple[Command, ...]]:
+        """One command less, because the life died elsewhere: in the command before, or later in the same one.
+
+        No deletion leads there: with the crash point as it is, every command was needed.
+        """
+        died = [i for i, command in enumerate(self.commands) if command.crash is not None]
+        if not died or len(self.commands) < 3:
+            return
+        i, executor = died[-1], self.executor
+        known = catalogue(self.target, executor.workload, executor.search_mode(self.target), executor.folder)
+        before, sent, after = self.commands[:i], self.commands[i], self.commands[i + 1 :]
+        for point in reversed(known.get(before[-1].op, ()) if before else ()):
+            yield (*before[:-1], replace(before[-1], crash=point), *after)
+        for point in reversed(known.get(sent.op, ()) if len(after) > 1 else ()):
+            yield from ((*before, replace(sent, crash=point), *after[:k], *after[k + 1 :]) for k in range(len(after)))
 
     def _deletions(self) -> Iterator[tuple[Command, ...]]:
         for i, (died, after) in enumerate(pairwise(self.commands)):

@@ -85,10 +85,8 @@ class Toolchain:
 
         The JVM is killed when the caller is interrupted. Raises TlcError when TLC did not finish.
         """
-        with _workplace() as place:
-            for name, text in (extra or {}).items():
-                (place / f"{name}.tla").write_text(text, encoding="utf-8")
-            (place / "run.cfg").write_text(config, encoding="utf-8")
+        files = {f"{name}.tla": text for name, text in {**modules(), **(extra or {})}.items()}
+        with _workplace({**files, "run.cfg": config}) as place:
             command = [
                 str(self.java), *flags, f"-Djava.io.tmpdir={place}", "-cp", str(self.jar), "tlc2.TLC",
                 "-metadir", str(place / "states"), "-workers", "1", "-deadlock", "-config", "run.cfg", f"{module}.tla",
@@ -107,11 +105,18 @@ def modules() -> dict[str, str]:
 
 
 @contextmanager
-def _workplace() -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(prefix="fuzzresume-tlc-"))
+def _workplace(files: Mapping[str, str]) -> Iterator[Path]:
+    """A folder with these files, gone afterwards. Raises TlcError when there is no room for it."""
     try:
-        for name, text in modules().items():
-            (place / f"{name}.tla").write_text(text, encoding="utf-8")
+        place = Path(tempfile.mkdtemp(prefix="fuzzresume-tlc-"))
+    except OSError as error:
+        raise TlcError(f"no folder for TLC: {error.strerror or error}") from error
+    try:
+        for name, text in files.items():
+            try:
+                (place / name).write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise TlcError(f"{place / name}: {error.strerror or error}") from error
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
