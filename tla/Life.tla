@@ -158,24 +158,32 @@ Finish(b, way, delivered) ==
                ELSE HiddenOrNot(told(after(twice))) : twice \in Twice(way.events)}
 
 (* The command dies: every crash state, with the store's doubts. The record of the last task whose effect fired may be      *)
-(* durable, or durable but not shown, or missing. With LateRecord any number of records is missing.                         *)
+(* durable, or durable but not shown, or missing. With LateRecord any number of records is missing. A life that a fault     *)
+(* made run durable tasks again may have dropped their records first.                                                       *)
+Forgetting(b, tasks) ==
+    [b EXCEPT !.done = @ \ tasks, !.hidden = @ \ tasks,
+              !.marks = SubSeq(@, 1, b.base)
+                        \o SelectSeq(SubSeq(@, b.base + 1, Len(@)), LAMBDA mark : mark[1] \notin tasks)]
+
 Cut(b, way, delivered) ==
-    LET at(n) ==
+    LET again == {way.events[i].step.task : i \in {j \in DOMAIN way.events : way.events[j].step.again}}
+        at(n) ==
             LET passed == SubSeq(way.events, 1, n)
                 effects == Fired(passed)
                 reentered == Reentered(b, passed)
                 records == SelectSeq(passed, LAMBDA e : e.kind = "record")
                 status == IF passed = <<>> /\ b.status = "parked" /\ delivered = {} THEN "parked" ELSE "crashed"
                 kept == (IF "LateRecord" \in faults THEN 0 ELSE Len(records))..Len(records)
-                after(k, twice) ==
-                    [Recorded(b, SubSeq(records, 1, k), twice) EXCEPT !.answers = way.answers, !.status = status]
+                after(store, k, twice) ==
+                    [Recorded(store, SubSeq(records, 1, k), twice) EXCEPT !.answers = way.answers, !.status = status]
                 last == way.events[n].step.task
                 hide(r) == IF n > 0 /\ way.events[n].kind = "effect" /\ last \notin r.done
                            THEN {Run("crashed", effects, reentered,
                                      [r EXCEPT !.done = @ \cup {last}, !.hidden = {last},
                                                !.marks = Append(@, <<last, way.events[n].tokens>>)], {})}
                            ELSE {}
-                left == UNION {InDoubt(after(k, twice), delivered) : k \in kept, twice \in Twice(way.events)}
+                left == UNION {InDoubt(after(store, k, twice), delivered) :
+                                  store \in {b, Forgetting(b, again)}, k \in kept, twice \in Twice(way.events)}
             IN  UNION {HiddenOrNot(Run("crashed", effects, reentered, r, {})) \cup hide(r) : r \in left}
     IN  UNION {at(n) : n \in 0..Len(way.events)}
 =============================================================================

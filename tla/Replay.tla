@@ -2,11 +2,10 @@
 (* Which recorded traces the reference admits, under which fault sets. All traces of a batch form a forest of prefixes: a   *)
 (* reachable pair of a node and a fault set means that this prefix is admissible under those faults.                        *)
 (* The module Traces is generated for each batch. It defines                                                                *)
-(*   FaultSets  the fault sets to try                                                                                       *)
 (*   Events     every distinct pair of a command and what was seen of it                                                    *)
 (*   Children   for each node, its pairs <<event, child>>                                                                   *)
-(*   Roots      the triples <<shape, profile, node>>: where traces of a workload of that shape begin that are judged        *)
-(*              beyond that profile                                                                                         *)
+(*   Roots      <<shape, profile, fault set, node>>: where traces of a workload of that shape begin that are judged beyond  *)
+(*              that profile, and a fault set to try on them                                                                *)
 EXTENDS Reference, Traces, TLC
 
 VARIABLES
@@ -17,8 +16,7 @@ VARIABLES
 vars == <<asks, faults, beyond, node, worlds>>
 
 Init ==
-    /\ beyond \in FaultSets
-    /\ \E root \in Roots : asks = root[1] /\ faults = root[2] \cup beyond /\ node = root[3]
+    /\ \E root \in Roots : asks = root[1] /\ faults = root[2] \cup root[3] /\ beyond = root[3] /\ node = root[4]
     /\ worlds = {[state |-> Unstarted, policy |-> {}]}
 
 Read(event, child) ==

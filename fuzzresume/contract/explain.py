@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+from fuzzresume.contract.commands import DELIVERIES
 from fuzzresume.contract.faults import NONE, SEQUENTIAL
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.monitor import Sight, replay
@@ -17,12 +18,40 @@ from fuzzresume.contract.reference import Reference
 Explanation = tuple[tuple[str, ...], ...]
 
 
+_INERT = frozenset({"resume", "redeliver", "stray"})
+_STRIKES_IN = {
+    "NondetRecovery": frozenset({"recover2"}),
+    "LateRecord": frozenset({"crash"}),
+    "AnswerLost": DELIVERIES,
+    "ForkIgnore": frozenset({"fork"}),
+    "ForkLeak": frozenset({"fork"}),
+    "DoubleConsume": _INERT,
+    "StrayPoisons": _INERT,
+    "Misroute": DELIVERIES,
+    "InvalidPersist": frozenset({"poison"}),
+    "TamperAccept": frozenset({"tamper"}),
+    "InspectActs": frozenset({"inspect"}),
+    "RestartMix": frozenset({"start", "restart"}),
+}
+
+
+def candidates(trace: Iterable[Sight], profile: Faults = NONE) -> tuple[str, ...]:
+    """The switches, beyond the profile, that can make a difference to a trace of these commands.
+
+    A switch that strikes only in a command which was not sent changes nothing, so no smallest set has it.
+    """
+    sent = set()
+    for command, _ in trace:
+        sent |= {command.op, *(["crash"] if command.crash else []), *(["poison"] if command.poison is not None else [])}
+    return tuple(name for name in SEQUENTIAL if name not in profile and _STRIKES_IN.get(name, sent) & sent)
+
+
 def explain(reference: Reference, trace: Sequence[Sight], profile: Faults = NONE, *, largest: int = 2) -> Explanation:
     """Every smallest set of switches, beyond the profile, that admits the trace; empty means unexplained."""
-    candidates = [name for name in SEQUENTIAL if name not in profile]
+    switches = candidates(trace, profile)
     for size in range(1, largest + 1):
         found = tuple(
-            names for names in combinations(candidates, size) if replay(reference, trace, profile | frozenset(names))
+            names for names in combinations(switches, size) if replay(reference, trace, profile | frozenset(names))
         )
         if found:
             return found

@@ -8,6 +8,7 @@ rule for the pair.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Literal, NamedTuple
 
 from fuzzresume.contract.state import Answers, Branch, add, answer_of, with_answer, without_answer
@@ -183,18 +184,20 @@ def cut(
     """The command dies: every crash state of the trajectory, with the store's doubts (docs/CONTRACT.md, *store doubts*).
 
     The record of the last task whose effect fired may be durable, or durable but not shown by the frontier, or missing;
-    the answer that the command delivered may be durable or not. With LateRecord any number of records is missing.
+    the answer that the command delivered may be durable or not. With LateRecord any number of records is missing. A life
+    that a fault made run durable tasks again may have dropped their records first.
     """
     events = trajectory.events
-    again = any(e.step.again for e in events)
+    again = frozenset(e.step.task for e in events if e.step.again)
+    stores = (branch, _forgetting(branch, again)) if again else (branch,)
     for end in range(len(events) + 1):
         passed = events[:end]
         effects, reentered = _shown(branch, passed)
         records = [e for e in passed if e.kind == "record"]
         fewest = 0 if "LateRecord" in faults else len(records)
         for kept in range(fewest, len(records) + 1):
-            for twice in (False, True) if again else (False,):
-                after = _recorded(branch, records[:kept], twice)._replace(answers=trajectory.answers)
+            for store, twice in product(stores, (False, True) if again else (False,)):
+                after = _recorded(store, records[:kept], twice)._replace(answers=trajectory.answers)
                 if not passed and branch.status == "parked" and delivered is None:
                     after = after._replace(status="parked")
                 else:
@@ -211,6 +214,15 @@ def _hidden_or_not(run: Run) -> Iterator[Run]:
     yield run
     if run.branch.hidden:
         yield run._replace(branch=run.branch._replace(hidden=()))
+
+
+def _forgetting(branch: Branch, tasks: frozenset[int]) -> Branch:
+    inherited, own = branch.marks[: branch.base], branch.marks[branch.base :]
+    return branch._replace(
+        done=tuple(t for t in branch.done if t not in tasks),
+        hidden=tuple(t for t in branch.hidden if t not in tasks),
+        marks=(*inherited, *(mark for mark in own if mark.task not in tasks)),
+    )
 
 
 def _hide(branch: Branch, event: Event) -> Branch:

@@ -7,11 +7,11 @@ pairs (docs/CONTRACT.md, *faults*).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from fuzzresume.contract.explain import Explanation
+from fuzzresume.contract.explain import Explanation, candidates
 from fuzzresume.contract.faults import NONE, SEQUENTIAL
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.monitor import Sight
@@ -48,12 +48,12 @@ class Forest:
 
     events: dict[Value, int] = field(default_factory=dict)
     children: list[dict[int, int]] = field(default_factory=list)
-    roots: dict[tuple[Value, Faults], int] = field(default_factory=dict)
+    roots: dict[tuple[Value, Faults, frozenset[Faults]], int] = field(default_factory=dict)
 
-    def plant(self, case: Case) -> list[int]:
-        """Add a trace; its nodes, from the root to the leaf."""
+    def plant(self, case: Case, fault_sets: frozenset[Faults]) -> list[int]:
+        """Add a trace, to be read under each fault set beyond its profile; its nodes, from the root to the leaf."""
         tokens = encode.Tokens()
-        root = (encode.shape(case.workload), case.profile)
+        root = (encode.shape(case.workload), case.profile, fault_sets)
         if root not in self.roots:
             self.roots[root] = self._node()
         path = [self.roots[root]]
@@ -70,13 +70,16 @@ class Forest:
         self.children.append({})
         return len(self.children)
 
-    def module(self, fault_sets: Iterable[Faults]) -> str:
+    def module(self) -> str:
         """The module Traces, as Replay.tla wants it."""
-        roots = (write((shape, profile, node)) for (shape, profile), node in self.roots.items())
+        roots = (
+            write((shape, profile, beyond, node))
+            for (shape, profile, fault_sets), node in self.roots.items()
+            for beyond in sorted(fault_sets, key=sorted)
+        )
         return "\n".join(
             (
                 "---- MODULE Traces ----",
-                f"FaultSets == {wrap(map(write, fault_sets), '{', '}')}",
                 f"Roots == {wrap(roots, '{', '}')}",
                 f"Events == {wrap(map(write, self.events), '<<', '>>', per_line=1)}",
                 f"Children == {wrap((write(frozenset(c.items())) for c in self.children), '<<', '>>')}",
@@ -90,27 +93,32 @@ def judge(cases: Sequence[Case], toolchain: Toolchain) -> list[Judgement]:
     """Judge every case. Raises TlcError."""
     if not cases:
         return []
-    reached = _reached(cases, [NONE], toolchain)
+    reached = _reached(cases, [frozenset({NONE})] * len(cases), toolchain)
     refused = [next((i for i, hit in enumerate(hits) if NONE not in hit), None) for hits in reached]
     explained: dict[int, Explanation] = {}
     for size in range(1, max(case.largest for case in cases) + 1):
         open_ = [i for i, at in enumerate(refused) if at is not None and i not in explained and cases[i].largest >= size]
         if not open_:
             continue
-        sets = [frozenset(names) for names in combinations(SEQUENTIAL, size)]
+        sets = [_sets(cases[i], size) for i in open_]
         for i, hits in zip(open_, _reached([cases[i] for i in open_], sets, toolchain), strict=True):
-            fresh = [names for names in hits[-1] if not names & cases[i].profile]
-            if fresh:
-                explained[i] = tuple(sorted(tuple(sorted(names, key=SEQUENTIAL.index)) for names in fresh))
+            if hits[-1]:
+                explained[i] = tuple(sorted(tuple(sorted(names, key=SEQUENTIAL.index)) for names in hits[-1]))
     return [Judgement(at, explained.get(i, ())) for i, at in enumerate(refused)]
 
 
-def _reached(cases: Sequence[Case], fault_sets: Sequence[Faults], toolchain: Toolchain) -> list[list[set[Faults]]]:
-    """For every case and event: the fault sets, beyond its profile, that admit the trace up to and with that event."""
+def _sets(case: Case, size: int) -> frozenset[Faults]:
+    return frozenset(map(frozenset, combinations(candidates(case.trace, case.profile), size)))
+
+
+def _reached(
+    cases: Sequence[Case], fault_sets: Sequence[frozenset[Faults]], toolchain: Toolchain
+) -> list[list[set[Faults]]]:
+    """For every case and event: those of its fault sets that admit the trace up to and with that event."""
     forest = Forest()
-    paths = [forest.plant(case) for case in cases]
-    flags = SMALL if len(fault_sets) <= len(SEQUENTIAL) else MEDIUM
-    result = toolchain.run("Replay", CONFIG, extra={"Traces": forest.module(fault_sets)}, flags=flags)
+    paths = [forest.plant(case, sets) for case, sets in zip(cases, fault_sets, strict=True)]
+    flags = SMALL if max(map(len, fault_sets)) <= len(SEQUENTIAL) else MEDIUM
+    result = toolchain.run("Replay", CONFIG, extra={"Traces": forest.module()}, flags=flags)
     reached: dict[int, set[Faults]] = {}
     for node, extra in result.prints:
         reached.setdefault(node, set()).add(extra)
