@@ -177,9 +177,10 @@ Cut(b, way, delivered) ==
                 after(store, k, twice) ==
                     [Recorded(store, SubSeq(records, 1, k), twice) EXCEPT !.answers = way.answers, !.status = status]
                 last == way.events[n].step.task
-                hide(r) == IF n > 0 /\ way.events[n].kind = "effect" /\ last \notin r.done
+                refused == way.end = "invalid" /\ n = Len(way.events)  \* an update that broke the schema is in no record
+                hide(r) == IF n > 0 /\ way.events[n].kind = "effect" /\ last \notin r.done /\ ~refused
                            THEN {Run("crashed", effects, reentered,
-                                     [r EXCEPT !.done = @ \cup {last}, !.hidden = {last},
+                                     [r EXCEPT !.done = @ \cup {last}, !.hidden = {last}, !.answers = way.answers,
                                                !.marks = Append(@, <<last, way.events[n].tokens>>)], {})}
                            ELSE {}
                 left == UNION {InDoubt(after(store, k, twice), delivered) :

@@ -194,6 +194,7 @@ def cut(
         passed = events[:end]
         effects, reentered = _shown(branch, passed)
         records = [e for e in passed if e.kind == "record"]
+        refused = trajectory.end == "invalid" and end == len(events)  # an update that broke the schema is in no record
         fewest = 0 if "LateRecord" in faults else len(records)
         for kept in range(fewest, len(records) + 1):
             for store, twice in product(stores, (False, True) if again else (False,)):
@@ -205,8 +206,9 @@ def cut(
                 for doubtful in _in_doubt(after, delivered):
                     yield from _hidden_or_not(Run("crashed", effects, reentered, doubtful))
                     last = passed[-1] if passed else None
-                    if last is not None and last.kind == "effect" and last.step.task not in doubtful.done:
-                        yield Run("crashed", effects, reentered, _hide(doubtful, last))
+                    if last is not None and last.kind == "effect" and last.step.task not in doubtful.done and not refused:
+                        known = doubtful._replace(answers=trajectory.answers)  # a record holds what its task was told
+                        yield Run("crashed", effects, reentered, _hide(known, last))
 
 
 def _hidden_or_not(run: Run) -> Iterator[Run]:

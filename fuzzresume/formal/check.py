@@ -94,7 +94,7 @@ def _measured(stated: Figures, result: Result) -> Figures:
                 falls[name] = depth
             case ("falls", frozenset() as faults, str(name), int(depth)):
                 matrix.setdefault(_set(faults), {})[name] = depth
-            case ("events", frozenset() as faults, int(length)):
+            case ("shortest", frozenset() as faults, int(length)):
                 events[_set(faults)] = length
     liveness = {True: "violated", False: "holds"}[result.exit == LIVENESS] if stated.liveness else ""
     changed: dict[str, Any] = {"falls": falls, "matrix": matrix, "events": events, "liveness": liveness}

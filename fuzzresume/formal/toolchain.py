@@ -150,8 +150,8 @@ def _read(ended: tuple[int, str]) -> Result:
     code, output = ended
     counts = re.findall(r"^([\d,]+) states generated, ([\d,]+) distinct states found", output, re.MULTILINE)
     if code not in (HOLDS, SAFETY, LIVENESS) or not counts:
-        lines = [line for line in output.splitlines() if not line.startswith(("<<", " "))]
-        raise TlcError(f"TLC ended with code {code}:\n" + "\n".join(lines[-25:]))
+        said = re.search(r"^(Error|Semantic errors|\*\*\*|Exception)[\s\S]*", output, re.MULTILINE)
+        raise TlcError(f"TLC ended with code {code}: {(said.group() if said else output[-1000:]).strip()[:2000]}")
     generated, distinct = (int(number.replace(",", "")) for number in counts[-1])
     depth = re.search(r"^The depth of the complete state graph search is (\d+)", output, re.MULTILINE)
     initial = re.search(r"^Finished computing initial states: (\d+) distinct state", output, re.MULTILINE)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from campaigns import REFERENCE, campaign
+from tla_table import minimal
 
 from fuzzresume.adapters.durable.faults import FAULTS as PLANTED
 from fuzzresume.adapters.durable.policy import OPTIONS
@@ -50,6 +51,8 @@ def test_every_planted_fault_is_caught_and_named(fault, seed):
     assert report.verdicts[finding.property_name].verdict == "violated"
     (found,) = [event for event in events if isinstance(event, FindingFound)]
     assert found.progress.runs < 100
+    length, asks = minimal(fault)
+    assert (len(finding.commands), finding.reference.workload.task(2).questions) == (length, asks)
 
 
 @pytest.mark.parametrize("fault", ["ForkIgnore", "RefuseRecovery", "StrayPoisons", "RestartMix", "InspectActs"])
