@@ -51,18 +51,23 @@ class Minimiser:
         return self.commands
 
     def _one_question(self) -> bool:
-        """The same trace on a workload whose gates ask one question each: the first one's answers, or the last one's."""
+        """The same trace on a workload whose gates ask one question each: the first one's answers, or the last one's, or all
+        of them but one."""
         gates = {task.id: task.questions for task in self.executor.workload.tasks if task.questions}
         if self.executor.workload.topology != "linear" or not any(asks > 1 for asks in gates.values()):
             return False
         smaller = self.executor.on(Reference(Workload.linear(len(self.executor.workload.tasks), dict.fromkeys(gates, 1))))
-        for kept in ({t: 1 for t in gates}, gates):
-            commands = tuple(
-                replace(c, token=c.token._replace(question=Question(c.question.task, 1))) if c.token and c.question else c
-                for c in self.commands
-                if c.question is None or kept[c.question.task] == c.question.index
-            )
-            if self._try(commands, executor=smaller):
+        asked = tuple(
+            replace(c, token=c.token._replace(question=Question(c.token.question.task, 1))) if c.token else c
+            for c in self.commands
+        )
+        indices = [
+            [i for i, c in enumerate(self.commands) if c.question is None or kept[c.question.task] == c.question.index]
+            for kept in ({t: 1 for t in gates}, gates)
+        ]
+        whole = range(len(asked))
+        for kept in (*indices, *([i for i in whole if i != gone] for gone in whole)):
+            if self._try(tuple(asked[i] for i in kept), executor=smaller):
                 return True
         return False
 
@@ -152,7 +157,7 @@ def _plainer(command: Command) -> Iterator[Command]:
         yield replace(command, crash=None)
     if command.poison is not None:
         yield replace(command, poison=None)
-    if command.op == "recover2":
+    if command.op in ("recover2", "retry"):
         yield replace(command, op="recover")
     if command.at == "question":
         yield replace(command, at="latest")
