@@ -129,7 +129,7 @@ def menu(workload: Workload, state: State, spent: Spent, scope: Scope) -> tuple[
     if room and scope.fork:
         for question in state.trunk.asked:
             found += _modified(workload, state, Label("fork", question), spent, scope, room)
-    return tuple(found)
+    return tuple(dict.fromkeys(found))  # under AnswerLost a question can be acknowledged and open
 
 
 def _plain(workload: Workload, branch: Branch, spent: Spent, scope: Scope) -> Iterator[Label]:
