@@ -70,7 +70,8 @@ GoOn(s, c, b, answers, delivered, note) ==
 
 (* A branch that a fault lost: no command goes on with it. *)
 DeadEnd(s, c, b) ==
-    {To(Shows(kind, {Visible(b)}), Put(s, c.branch, b), NoNote) : kind \in {"refused", "idle", "completed"}}
+    {To(Shows(kind, {Visible(b)}), Put(s, c.branch, b), NoNote) :
+        kind \in {"refused", "idle", "completed"} \cup (IF c.crash THEN {"crashed"} ELSE {})}
 
 (* A reply that changes nothing and shows the present status. *)
 Status(s, c, b, then) ==
@@ -249,7 +250,8 @@ Restart(s, c) ==
               ELSE {To(Shows("refused", {Visible(b)}), s, Binding(choice, "refused"))}
                    \cup Noted(Status(s, c, b, s), Binding(choice, "inert"))
                    \cup (IF b.status = "crashed" THEN Noted(Recovery(s, c, b), Binding(choice, "continues")) ELSE {})
-                   \cup (IF b.status = "stuck" THEN {}
+                   \cup (IF b.status = "stuck"
+                         THEN IF c.crash THEN {To(Shows("crashed", {Visible(b)}), s, NoNote)} ELSE {}
                          ELSE anew("new epoch, empty state", <<>>) \cup anew("new epoch, accumulated state", b.marks)))
 
 Start(s, c) ==

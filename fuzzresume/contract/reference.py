@@ -185,6 +185,8 @@ class Reference:
             note = Note(choice, "continues", binding=True)
             yield from (s._replace(note=note) for s in self._recovery(state, command, faults, branch))
         if branch.status == "stuck":
+            if command.crash is not None:
+                yield Transition(Expect("crashed", frontier=still), state)
             return
         for kind, marks in (("new epoch, empty state", ()), ("new epoch, accumulated state", branch.marks)):
             fresh = Branch(marks=marks, base=len(marks))
@@ -292,7 +294,7 @@ class Reference:
 
     def _dead_end(self, state: State, command: Command, branch: Branch) -> Iterator[Transition]:
         then = state.with_branch(command.branch, branch)
-        for kind in ("refused", "idle", "completed"):
+        for kind in ("refused", "idle", "completed", *(["crashed"] if command.crash is not None else [])):
             yield Transition(Expect(kind, frontier=frozenset(branch.visible)), then)
 
     def _quiet(self, state: State, command: Command) -> Iterator[Transition]:
