@@ -26,14 +26,14 @@ from fuzzresume.campaign.store import TraceFolder, require_writable, write_whole
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import Trace, TraceError, dumps, load
-from fuzzresume.contract.words import say_commands
+from fuzzresume.contract.words import say_commands, say_explanation
 from fuzzresume.contract.workload import Workload
 from fuzzresume.formal.toolchain import TlcMissing
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.target import TargetError, available, parse_target
 from fuzzresume.report.campaign_json import campaign_json
 from fuzzresume.report.exit_codes import Exit, exit_code
-from fuzzresume.report.terminal import Screen, Terminal
+from fuzzresume.report.terminal import Screen, Terminal, plain
 from fuzzresume.report.usage import fail
 
 app = typer.Typer(
@@ -177,7 +177,7 @@ def replay(
             write_whole(record, dumps(result.trace))
         except OSError as error:
             fail(f"{record}: {error.strerror or error}")
-    console = Screen(soft_wrap=True, highlight=False, markup=False)
+    console = plain()
     console.print(f"{trace.name}: {result.words}")
     raise typer.Exit({"reproduces": Exit.VIOLATED, "no longer reproduces": Exit.OK}.get(result.outcome, Exit.UNDETERMINED))
 
@@ -186,7 +186,7 @@ def replay(
 def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
     """Print a trace in words."""
     loaded = _load(trace)
-    console = Screen(soft_wrap=True, highlight=False, markup=False)
+    console = plain()
     packages = ", ".join(f"{name} {version}" for name, version in loaded.packages.items())
     console.print(f"{loaded.target} · {packages}\noptions " + " ".join(f"{k}={v}" for k, v in loaded.options.items()))
     for i, line in enumerate(say_commands(loaded.workload, loaded.commands), 1):
@@ -194,14 +194,14 @@ def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
     if (found := loaded.found) is not None:
         console.print(f"{found.id} RR-{found.property} {found.cls}\nexpected  {found.expected}\nobserved  {found.observed}")
         if found.explained_by:
-            console.print("explained by " + " or ".join("+".join(names) for names in found.explained_by))
+            console.print(f"explained by {say_explanation(found.explained_by)}")
     raise typer.Exit(Exit.OK)
 
 
 @app.command()
 def targets() -> None:
     """List the targets: installed or missing, the command that installs them, their options and capabilities."""
-    console = Screen(soft_wrap=True, highlight=False, markup=False)
+    console = plain()
     for row in available():
         if row.version is None:
             console.print(f"{row.name}  missing\n  install  {row.install}\n  {row.error}")
@@ -219,7 +219,7 @@ def explain(code: Annotated[str, typer.Argument(help="A property, such as RR-FD 
     if name not in PROPERTIES:
         fail(f"there is no property {code!r}; the codes are {', '.join(p.code for p in PROPERTIES.values())}")
     found = PROPERTIES[name]
-    Screen(soft_wrap=True, highlight=False, markup=False).print(
+    plain().print(
         f"{found.code} {found.title}\nviolated when {found.violated}\njudged after {found.exercise}\nsource {found.source}"
     )
 

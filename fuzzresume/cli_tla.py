@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from fuzzresume.contract.trace import Trace, TraceError, load
+from fuzzresume.contract.words import say_explanation
 from fuzzresume.formal.check import Checked, Figures, check_all, figures
-from fuzzresume.formal.opinion import Opinion, case_of, opinions, say_sets
+from fuzzresume.formal.opinion import Opinion, case_of, opinions
 from fuzzresume.formal.toolchain import TlcError, TlcMissing, Toolchain
 from fuzzresume.formal.twin import COMPARED, compare, python_graph, tlc_graph
 from fuzzresume.report.exit_codes import Exit
-from fuzzresume.report.terminal import Screen
+from fuzzresume.report.terminal import Screen, plain
 from fuzzresume.report.usage import fail
 
 app = typer.Typer(
@@ -40,21 +41,16 @@ def toolchain_of(jar: Path | None, java: Path | None) -> Toolchain:
         fail(str(error))
 
 
-def screen() -> Screen:
-    """Plain lines, for people and for pipes."""
-    return Screen(soft_wrap=True, highlight=False, markup=False)
-
-
 @contextlib.contextmanager
 def running() -> Iterator[None]:
     """While TLC runs: what ends it ends the command in one line, and Ctrl-C with code 130."""
     try:
         yield
     except TlcError as error:
-        Screen(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"fuzzresume: {error}")
+        plain(stderr=True).print(f"fuzzresume: {error}")
         raise typer.Exit(Exit.UNDETERMINED) from error
     except KeyboardInterrupt as interrupt:
-        Screen(stderr=True).print("interrupted")
+        plain(stderr=True).print("interrupted")
         raise typer.Exit(Exit.INTERRUPTED) from interrupt
 
 
@@ -117,8 +113,8 @@ def replay(
     A trace is admitted, or TLC names the first command refused and every smallest set of switches that admits it.
     Exit code 0: what each trace records is confirmed. 1: contradicted. 2: a file is no trace that can be judged.
     """
-    console = screen()
-    refused = Screen(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    console = plain()
+    refused = plain(stderr=True)
     named: list[tuple[str, Trace]] = []
     garbage = 0
     for path in files_of(trace):
@@ -160,7 +156,8 @@ def say_opinion(trace: Trace, opinion: Opinion) -> str:
     if said.refused is None:
         words = "admitted"
     else:
-        words = f"refused at command {said.refused + 1} ({trace.commands[said.refused].op}), explained by {say_sets(said)}"
+        where = f"command {said.refused + 1} ({trace.commands[said.refused].op})"
+        words = f"refused at {where}, explained by {say_explanation(said.explained_by)}"
     return f"{words} · {opinion.tlc}" + (f": {opinion.why}" if opinion.why else "")
 
 
@@ -175,7 +172,7 @@ def graph(
     if unknown := [name for name in bounds or () if name not in known]:
         fail(f"there are no bounds {unknown[0]!r}; one of {', '.join(known)}")
     toolchain = toolchain_of(jar, java)
-    console = screen()
+    console = plain()
     differs = False
     gc.disable()  # millions of values without a cycle among them: looking for cycles takes half of the time
     for name in bounds or known:
@@ -185,7 +182,7 @@ def graph(
         found = compare(ours, theirs)
         differs |= bool(found)
         counts = f"{len(ours.nodes):,} states, {ours.edges:,} edges, {ours.initial} initial, {ours.generated:,} generated"
-        console.print(f"{name}: {counts} · {f'{len(found.lines)} differences' if found else 'the same in TLC'}")
-        for line in found.lines[:5]:
+        console.print(f"{name}: {counts} · {f'{len(found)} differences' if found else 'the same in TLC'}")
+        for line in found[:5]:
             console.print(f"  {line}")
     raise typer.Exit(Exit.VIOLATED if differs else Exit.OK)

@@ -268,9 +268,11 @@ JudgedSpec == JudgedInit /\ [][JudgedNext]_<<vars, ledger, broken>>
 
 ASSUME TLCSet(1, {})
 
-(* Always true: prints each fault set and property once, at the shallowest state where it falls, as Report does.          *)
+(* Always true: prints each fault set that is explored, and each fault set and property once, at the shallowest state     *)
+(* where it falls, as Report does.                                                                                        *)
 Reported ==
     LET new == {<<faults, property>> : property \in broken} \ TLCGet(1)
-    IN  new = {} \/ (/\ TLCSet(1, TLCGet(1) \cup new)
-                     /\ \A pair \in new : PrintT(<<"falls", pair[1], pair[2], TLCGet("level") + 1>>))
+    IN  /\ TLCGet("level") = 0 => PrintT(<<"explored", faults>>)
+        /\ new = {} \/ (/\ TLCSet(1, TLCGet(1) \cup new)
+                        /\ \A pair \in new : PrintT(<<"falls", pair[1], pair[2], TLCGet("level") + 1>>))
 ===============================================================================

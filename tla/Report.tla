@@ -7,8 +7,10 @@ EXTENDS Naturals, TLC
 
 ASSUME TLCSet(1, {})
 
-(* `props` maps the name of each property to its truth in the present state. Always TRUE, prints each name at most once.   *)
+(* `props` maps the name of each property to its truth in the present state. Always TRUE, prints each name at most once,    *)
+(* and in initial states which ones there are: a property that is not looked at does not fall either.                      *)
 Report(props) ==
     LET new == {p \in DOMAIN props : ~props[p]} \ TLCGet(1)
-    IN  new = {} \/ (TLCSet(1, TLCGet(1) \cup new) /\ \A p \in new : PrintT(<<"falls", p, TLCGet("level") + 1>>))
+    IN  /\ TLCGet("level") = 0 => PrintT(<<"checks", DOMAIN props>>)
+        /\ new = {} \/ (TLCSet(1, TLCGet(1) \cup new) /\ \A p \in new : PrintT(<<"falls", p, TLCGet("level") + 1>>))
 =============================================================================

@@ -34,7 +34,6 @@ from fuzzresume.contract.menu import Abstract, Label, Scope, abstract, label
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
-from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import Run, scope_of
 from fuzzresume.harness.target import BadOption, Target
@@ -242,7 +241,7 @@ class Campaign:
         options = options_text(target.options)
         if not self.points.taught(options):
             try:
-                known = catalogue(target, self.executor.workload, self.executor.search_mode(target), self.executor.folder)
+                known = dict(self.executor.crash_points(target))
             except Exception as error:
                 self.troubles.append(f"no crash points for {options}: {type(error).__name__}: {error}")
                 known = {}

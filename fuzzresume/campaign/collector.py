@@ -21,7 +21,6 @@ from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import label
 from fuzzresume.contract.monitor import Exchange, Violation, judge, replay
 from fuzzresume.contract.workload import Token
-from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import Target
 
@@ -137,7 +136,7 @@ class Collector:
         if len(finding.explained_by) < 2 or not died or not questions:
             return
         answers = [Command("resume", Token(question, n)) for n, question in enumerate(questions, 1)]
-        known = catalogue(finding.target, executor.workload, executor.search_mode(finding.target), executor.folder)
+        known = executor.crash_points(finding.target)
         for point in reversed(known.get("resume", ())):
             if len(finding.explained_by) < 2:
                 return

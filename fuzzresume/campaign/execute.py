@@ -5,16 +5,17 @@ from __future__ import annotations
 import copy
 import itertools
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzzresume.contract.commands import Command
+from fuzzresume.contract.commands import Command, CrashPoint, Op
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import Scope, label, menu
 from fuzzresume.contract.monitor import Exchange, Violation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.run import Run, profile_of, scope_of
@@ -44,6 +45,7 @@ class Executor:
         self.folder = folder
         self.zygotes = zygotes
         self._count = itertools.count(1)
+        self._crash_points: dict[object, Mapping[Op, tuple[CrashPoint, ...]]] = {}
 
     @property
     def workload(self) -> Workload:
@@ -56,6 +58,13 @@ class Executor:
         if can.in_process or not can.durable:
             return "in-process"
         return "images" if can.images else "forked"
+
+    def crash_points(self, target: Target) -> Mapping[Op, tuple[CrashPoint, ...]]:
+        """The target's catalogue of crash points for the workload, recorded once."""
+        key = (target.adapter.name, tuple(sorted(target.options.items())), self.workload)
+        if key not in self._crash_points:
+            self._crash_points[key] = catalogue(target, self.workload, self.search_mode(target), self.folder)
+        return self._crash_points[key]
 
     def on(self, reference: Reference) -> Executor:
         """The same executor for another workload; folders are numbered together."""

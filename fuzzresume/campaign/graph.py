@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fuzzresume.contract.commands import CrashPoint
-from fuzzresume.contract.menu import Abstract, Label, Scope, Spent, abstract, command, menu, spend
+from fuzzresume.contract.menu import Abstract, Label, Scope, Spent, abstract, command, menu, spend, token_for
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
-from fuzzresume.contract.workload import Question, Token
+from fuzzresume.contract.workload import Question
 
 Pair = tuple[Abstract, Label]
 
@@ -72,7 +72,7 @@ class Graph:
             out = self.edges.setdefault(node_of(state, spent), {})
             for item in menu(reference.workload, state, spent, scope):
                 leads = out.setdefault(item, {})
-                sent = command(item, _token(state, spent, item), _crash(item), _damage(item, scope))
+                sent = command(item, token_for(state, spent, item), _crash(item), _damage(item, scope))
                 for transition in reference.step(state, sent):
                     kind, note = transition.expect.kind, transition.note
                     choice = (note.choice, note.value) if note is not None else None
@@ -87,14 +87,6 @@ class Graph:
 
 def _allowed(choice: Choice, policy: Mapping[str, set[str]]) -> bool:
     return choice is None or choice[0] not in policy or choice[1] in policy[choice[0]]
-
-
-def _token(state: State, spent: Spent, item: Label) -> Token | None:
-    if item.question is None:
-        return None
-    if item.fresh:
-        return Token(item.question, spent.tokens + 1)
-    return next((t for t in reversed(state.tokens) if t.question == item.question), Token(item.question, 1))
 
 
 def _crash(item: Label) -> CrashPoint | None:

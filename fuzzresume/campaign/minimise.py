@@ -17,7 +17,6 @@ from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Question, Workload
-from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import BadOption, Target
 
@@ -85,8 +84,7 @@ class Minimiser:
         died = [i for i, command in enumerate(self.commands) if command.crash is not None]
         if not died or len(self.commands) < 3:
             return
-        i, executor = died[-1], self.executor
-        known = catalogue(self.target, executor.workload, executor.search_mode(self.target), executor.folder)
+        i, known = died[-1], self.executor.crash_points(self.target)
         before, sent, after = self.commands[:i], self.commands[i], self.commands[i + 1 :]
         for point in reversed(known.get(before[-1].op, ()) if before else ()):
             yield (*before[:-1], replace(before[-1], crash=point), *after)

@@ -9,30 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from fuzzresume.contract.commands import DELIVERIES
-from fuzzresume.contract.faults import NONE, SEQUENTIAL
+from fuzzresume.contract.faults import FAULTS, NONE, SEQUENTIAL
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.monitor import Sight, replay
 from fuzzresume.contract.reference import Reference
 
 Explanation = tuple[tuple[str, ...], ...]
-
-
-_INERT = frozenset({"resume", "redeliver", "stray"})
-_STRIKES_IN = {
-    "NondetRecovery": frozenset({"recover2"}),
-    "LateRecord": frozenset({"crash"}),
-    "AnswerLost": DELIVERIES,
-    "ForkIgnore": frozenset({"fork"}),
-    "ForkLeak": frozenset({"fork"}),
-    "DoubleConsume": _INERT,
-    "StrayPoisons": _INERT,
-    "Misroute": DELIVERIES,
-    "InvalidPersist": frozenset({"poison"}),
-    "TamperAccept": frozenset({"tamper"}),
-    "InspectActs": frozenset({"inspect"}),
-    "RestartMix": frozenset({"start", "restart"}),
-}
 
 
 def candidates(trace: Iterable[Sight], profile: Faults = NONE) -> tuple[str, ...]:
@@ -43,7 +25,7 @@ def candidates(trace: Iterable[Sight], profile: Faults = NONE) -> tuple[str, ...
     sent = set()
     for command, _ in trace:
         sent |= {command.op, *(["crash"] if command.crash else []), *(["poison"] if command.poison is not None else [])}
-    return tuple(name for name in SEQUENTIAL if name not in profile and _STRIKES_IN.get(name, sent) & sent)
+    return tuple(n for n in SEQUENTIAL if n not in profile and (FAULTS[n].strikes_in or sent) & sent)
 
 
 def explain(reference: Reference, trace: Sequence[Sight], profile: Faults = NONE, *, largest: int = 2) -> Explanation:

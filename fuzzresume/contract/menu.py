@@ -213,6 +213,16 @@ def command(chosen: Label, token: Token | None, crash: CrashPoint | None, kind: 
     )
 
 
+def token_for(state: State, spent: Spent, chosen: Label) -> Token | None:
+    """The token that a label's command carries in a search of the reference: the next unused one, or, when it is delivered
+    again, the newest that was sent to the question. None for a command without a token."""
+    if chosen.question is None:
+        return None
+    if chosen.fresh:
+        return Token(chosen.question, spent.tokens + 1)
+    return max((t for t in state.tokens if t.question == chosen.question), default=Token(chosen.question, 1))
+
+
 Abstract = tuple[object, ...]
 """A state without tokens and without what no observation shows."""
 

@@ -56,6 +56,11 @@ def say_violation(violation: Violation) -> tuple[str, str]:
     return expected or "nothing: the run was over", say_observation(violation.observation, names)
 
 
+def say_explanation(sets: Iterable[Sequence[str]]) -> str:
+    """The sets of switches that explain a trace: `Replay or ForkIgnore+Misroute`; for none of them `nothing known`."""
+    return " or ".join("+".join(names) for names in sets) or "nothing known (unexplained)"
+
+
 def wire_names(exchanges: Iterable[Exchange]) -> dict[str, str]:
     """Wire text of each answer → its short name."""
     commands = tuple(command for command, _ in exchanges)
@@ -74,4 +79,4 @@ def _tasks(tasks: Iterable[int]) -> str:
     return "{" + ", ".join(str(t) for t in sorted(tasks)) + "}"
 
 
-__all__ = ["say_commands", "say_expect", "say_observation", "say_violation", "wire_names"]
+__all__ = ["say_commands", "say_expect", "say_explanation", "say_observation", "say_violation", "wire_names"]

@@ -63,7 +63,7 @@ def check(name: str, stated: Figures, toolchain: Toolchain) -> Checked:
     measured = _measured(stated, toolchain.run(stated.module, config, flags=LARGE if stated.large else SMALL))
     differs = [
         f"{field} {getattr(measured, field)} instead of {getattr(stated, field)}"
-        for field in ("generated", "distinct", "depth", "falls", "matrix", "events", "liveness")
+        for field in ("generated", "distinct", "depth", "checked", "falls", "matrix", "events", "liveness")
         if getattr(measured, field) != getattr(stated, field)
     ]
     return Checked(name, stated, measured, differs)
@@ -85,19 +85,27 @@ def check_all(chosen: Sequence[str], toolchain: Toolchain) -> Iterator[Checked]:
 
 
 def _measured(stated: Figures, result: Result) -> Figures:
+    """What TLC says. That a property or a fault set does not fall counts only where TLC says that it was looked at."""
     falls: Row = {}
     events: Row = {}
-    matrix: dict[str, Row] = {name: {} for name in stated.matrix}
+    matrix: dict[str, Row] = {}
+    checked: set[str] = set()
     for said in result.prints:
         match said:
+            case ("checks", frozenset() as names):
+                checked |= names
+            case ("explored", frozenset() as faults):
+                matrix.setdefault(_set(faults), {})
             case ("falls", str(name), int(depth)):
                 falls[name] = depth
             case ("falls", frozenset() as faults, str(name), int(depth)):
-                matrix.setdefault(_set(faults), {})[name] = depth
+                matrix[_set(faults)][name] = depth
             case ("shortest", frozenset() as faults, int(length)):
                 events[_set(faults)] = length
     liveness = {True: "violated", False: "holds"}[result.exit == LIVENESS] if stated.liveness else ""
     changed: dict[str, Any] = {"falls": falls, "matrix": matrix, "events": events, "liveness": liveness}
+    if not matrix and not events:
+        changed["checked"] = [*(n for n in stated.checked if n in checked), *sorted(checked - set(stated.checked))]
     counts = {"generated": result.generated, "distinct": result.distinct, "depth": result.depth or None}
     return msgspec.structs.replace(stated, **changed, **counts)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from itertools import count
 
 from fuzzresume.contract.commands import Command
-from fuzzresume.contract.monitor import Seen, World
-from fuzzresume.contract.state import Branch, Expect, Note, State, Transition
+from fuzzresume.contract.monitor import Seen
+from fuzzresume.contract.state import Branch, Expect, Note, State
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 from fuzzresume.formal.values import Record, Value
 
@@ -143,13 +143,3 @@ def note(value: Note | None) -> Value:
     """A legal choice, or none."""
     given = value or Note("", "")
     return Record(choice=given.choice, value=given.value, binding=given.binding)
-
-
-def transition(value: Transition, tokens: Tokens) -> Value:
-    """One element of the relation."""
-    return Record(expect=expect(value.expect, tokens), state=state(value.state, tokens), note=note(value.note))
-
-
-def world(value: World, tokens: Tokens) -> Value:
-    """A state with the binding choices it rests on."""
-    return Record(state=state(value.state, tokens), policy=frozenset(tuple(pair) for pair in value.policy))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fuzzresume.contract.trace import Trace, TraceError
+from fuzzresume.contract.words import say_explanation
 from fuzzresume.formal.replay import Case, Judgement, judge
 from fuzzresume.formal.toolchain import Toolchain
 
@@ -35,11 +36,10 @@ def case_of(trace: Trace, name: str = "trace") -> Case:
     return Case(trace.workload, seen, frozenset(trace.found.beyond), largest)
 
 
-def opinions(traces: Sequence[Trace], toolchain: Toolchain, names: Sequence[str] = ()) -> list[Opinion]:
+def opinions(traces: Sequence[Trace], toolchain: Toolchain) -> list[Opinion]:
     """Judge a batch. Raises TraceError (see `case_of`) and TlcError."""
-    named = names or ["trace"] * len(traces)
-    cases = [case_of(trace, name) for trace, name in zip(traces, named, strict=True)]
-    return [_opinion(trace, said) for trace, said in zip(traces, judge(cases, toolchain), strict=True)]
+    given = judge([case_of(trace) for trace in traces], toolchain)
+    return [_opinion(trace, said) for trace, said in zip(traces, given, strict=True)]
 
 
 def _opinion(trace: Trace, said: Judgement) -> Opinion:
@@ -63,12 +63,7 @@ def _contradiction(trace: Trace, said: Judgement) -> str:
     recorded = {tuple(sorted(names)) for names in trace.found.explained_by}
     explained = {tuple(sorted(names)) for names in said.explained_by}
     if not recorded and explained:
-        return f"it is explained by {say_sets(said)}, and the trace records that nothing explains it"
+        return f"it is explained by {say_explanation(said.explained_by)}, and the trace records that nothing explains it"
     if missing := recorded - explained:
-        return f"it is explained by {say_sets(said)}, and not by {' or '.join('+'.join(names) for names in sorted(missing))}"
+        return f"it is explained by {say_explanation(said.explained_by)}, and not by {say_explanation(sorted(missing))}"
     return ""
-
-
-def say_sets(said: Judgement) -> str:
-    """The explaining switches in words."""
-    return " or ".join("+".join(names) for names in said.explained_by) or "nothing known"

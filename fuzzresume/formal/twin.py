@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import NONE, SEQUENTIAL
 from fuzzresume.contract.life import Faults
-from fuzzresume.contract.menu import Label, Scope, Spent, command, menu, spend
+from fuzzresume.contract.menu import Scope, Spent, command, menu, spend, token_for
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State, Transition
-from fuzzresume.contract.workload import Question, Token, Workload
+from fuzzresume.contract.workload import Workload
 from fuzzresume.formal import encode
 from fuzzresume.formal.toolchain import Result, Toolchain
 from fuzzresume.formal.values import Record, Value
@@ -87,16 +87,6 @@ class Graph:
         return sum(len(leads) for edges in self.nodes.values() for leads in edges.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Where the two graphs part, in words; empty when they are one."""
-
-    lines: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.lines)
-
-
 def python_graph(bounds: Bounds, reference: Reference | None = None) -> Graph:
     """The graph of the Python reference."""
     reference = reference or Reference(bounds.workload)
@@ -129,9 +119,9 @@ def tlc_graph(bounds: Bounds, toolchain: Toolchain) -> tuple[Graph, Result]:
     return Graph(nodes, result.initial, result.generated), result
 
 
-def compare(ours: Graph, theirs: Graph) -> Difference:
-    """What tells the Python graph from TLC's."""
-    return Difference(tuple(_differences(ours, theirs)))
+def compare(ours: Graph, theirs: Graph) -> tuple[str, ...]:
+    """Where the Python graph and TLC's part, in words, one line a difference; empty when they are one."""
+    return tuple(_differences(ours, theirs))
 
 
 def _differences(ours: Graph, theirs: Graph) -> Iterator[str]:
@@ -161,22 +151,10 @@ def _menu(bounds: Bounds, reference: Reference, state: State, spent: Spent) -> I
         return
     scope = Scope(addressed=False, retry=False, tamper=("truncated",), crashes=bounds.crashes, specials=bounds.specials)
     for label in menu(reference.workload, state, spent, scope):
-        token = _token(state, spent, label)
+        token = token_for(state, spent, label)
         if token is None or token.delivery <= bounds.deliveries:
             crash = CrashPoint("effect.before:1") if label.crash else None
             yield command(label, token, crash, "truncated" if label.op == "tamper" else None)
-
-
-def _token(state: State, spent: Spent, label: Label) -> Token | None:
-    if label.question is None:
-        return None
-    if label.fresh:
-        return Token(label.question, spent.tokens + 1)
-    return _newest(label.question, state.tokens)
-
-
-def _newest(question: Question, tokens: Iterable[Token]) -> Token:
-    return max((t for t in tokens if t.question == question), default=Token(question, 1))
 
 
 def _spent(spent: Spent) -> Value:

@@ -19,6 +19,7 @@ from fuzzresume.campaign.events import (
 )
 from fuzzresume.campaign.findings import Finding, options_text
 from fuzzresume.contract.properties import PROPERTIES
+from fuzzresume.contract.words import say_explanation
 
 STYLES = {
     "holds": "green",
@@ -35,6 +36,11 @@ class Screen(Console):
     def on_broken_pipe(self) -> None:
         """Raises BrokenPipeError."""
         raise BrokenPipeError("nobody reads the output")
+
+
+def plain(*, stderr: bool = False) -> Screen:
+    """A screen for lines that people and programs read: as they are, however long."""
+    return Screen(stderr=stderr, soft_wrap=True, highlight=False, markup=False)
 
 
 class Terminal:
@@ -105,7 +111,7 @@ def report_of(report: TargetReport) -> Group:
 def finding_panel(finding: Finding) -> Panel:
     """One finding: its minimal trace in words, expected and observed."""
     expected, observed = finding.expected_observed
-    explained = " or ".join("+".join(names) for names in finding.explanation) or "nothing known (unexplained)"
+    explained = say_explanation(finding.explanation)
     body = Text()
     for i, line in enumerate(finding.words, 1):
         body.append(f"{i}. {line}\n")

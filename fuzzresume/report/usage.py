@@ -7,10 +7,10 @@ from typing import NoReturn
 import typer
 
 from fuzzresume.report.exit_codes import Exit
-from fuzzresume.report.terminal import Screen
+from fuzzresume.report.terminal import plain
 
 
 def fail(message: str) -> NoReturn:
     """One line on stderr, exit code 2."""
-    Screen(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"fuzzresume: {message}")
+    plain(stderr=True).print(f"fuzzresume: {message}")
     raise typer.Exit(Exit.USAGE)
