@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import NONE
-from fuzzresume.contract.life import Faults, Plan, Run, Step, cut, finish, plans, trajectories
+from fuzzresume.contract.life import Faults, Plan, Run, cut, finish, plans, trajectories
+from fuzzresume.contract.mechanisms import any_plan, from_any, ignored, leaked, mixed, survivors
 from fuzzresume.contract.state import (
     Answers,
     Branch,
@@ -122,7 +123,7 @@ class Reference:
         )
         ways = [with_answer(earlier, question, token)]
         if "ForkIgnore" in faults:
-            ways += self._ignoring(state, earlier, token)
+            ways += ignored(state, earlier, token)
             yield from self._status(state, command, trunk, state)
         for answers in ways:
             for run in self._runs(state, command, faults, cut_off, answers, token):
@@ -138,17 +139,8 @@ class Reference:
                     if run.kind == "crashed" and latest == "trunk":
                         yield Transition(_expect(run)._replace(frontier=still), after, note)
                     if "ForkLeak" in faults:
-                        for leaked in self._leaks(trunk, token, run.branch):
-                            yield Transition(_expect(run), after._replace(trunk=leaked), note)
-
-    def _ignoring(self, state: State, earlier: Answers, token: Token) -> Iterator[Answers]:
-        """What a fork may be served instead of its own answer: an older one, and the trunk's answers to later questions."""
-        later = tuple((q, t) for q, t in state.trunk.answers if q > token.question and q.task == token.question.task)
-        for served in (token, *(t for t in state.tokens if t.question == token.question and t != token)):
-            answers = with_answer(earlier, token.question, served)
-            for n in range(len(later) + 1):
-                if n or served != token:
-                    yield (*answers, *later[:n])
+                        for other in leaked(trunk, token, run.branch):
+                            yield Transition(_expect(run), after._replace(trunk=other), note)
 
     def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         yield from self._recovery(state, command, faults, state.branch(command.branch))
@@ -163,7 +155,7 @@ class Reference:
         if "NondetRecovery" in faults:
             branch = state.branch(command.branch)
             odd = [t.expect for t in single]
-            for plan in self._any_plan(branch):
+            for plan in any_plan(self.workload, branch):
                 odd += [_expect(r) for r in self._follow(state, command, faults, branch, plan, branch.answers)]
             for step in single:
                 for twin in odd:
@@ -192,15 +184,15 @@ class Reference:
             fresh = Branch(marks=marks, base=len(marks))
             yield from self._epoch(state, command, faults, fresh, Note(choice, kind, binding=True))
             if "RestartMix" in faults:
-                for mixed in self._mixed(fresh, branch):
-                    yield from self._epoch(state, command, faults, mixed, None)
+                for mix in mixed(self.workload, fresh, branch):
+                    yield from self._epoch(state, command, faults, mix, None)
 
     def _inspect(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         branch = state.branch(command.branch)
         yield from self._quiet(state, command)
         yield Transition(Expect("refused", frontier=frozenset(branch.visible)), state)
         if "InspectActs" in faults:
-            for plan in self._any_plan(branch):
+            for plan in any_plan(self.workload, branch):
                 for run in self._follow(state, command, faults, branch, plan, branch.answers):
                     expect = Expect("inert", run.effects, reentered=run.reentered, frontier=frozenset(run.branch.visible))
                     yield Transition(expect, state.with_branch(command.branch, run.branch))
@@ -251,7 +243,7 @@ class Reference:
             )
         if "DoubleConsume" in faults:
             served = with_answer(branch.answers, token.question, token)
-            for plan in self._from_any(branch, token.question.task):
+            for plan in from_any(self.workload, branch, token.question.task):
                 for answers in (served, branch.answers):
                     yield from self._plan_on(state, command, faults, branch, plan, answers, token)
             if token.question.task not in branch.done:
@@ -338,7 +330,7 @@ class Reference:
         note: Note | None = None,
     ) -> Iterator[Transition]:
         """Continue the branch with these answers, by every plan that the faults allow."""
-        for held in self._survivors(branch, answers, delivered, faults):
+        for held in survivors(branch, answers, delivered, faults):
             for run in self._runs(state, command, faults, branch, held, delivered):
                 after = state.with_branch(command.branch, run.branch)
                 yield Transition(_expect(run), after, note)
@@ -382,52 +374,6 @@ class Reference:
             yield from finish(self.workload, branch, way, question)
             if command.crash is not None:
                 yield from cut(self.workload, branch, way, question, faults)
-
-    def _survivors(self, branch: Branch, answers: Answers, delivered: Token | None, faults: Faults) -> Iterator[Answers]:
-        yield answers
-        if "AnswerLost" in faults:
-            kept = tuple((q, t) for q, t in answers if q.task in branch.done or t == delivered)
-            if kept != answers:
-                yield kept
-
-    def _from_any(self, branch: Branch, last: int) -> Iterator[Plan]:
-        durable = [t for t in self.workload.order if t in branch.done]
-        todo = _todo(self.workload, branch)
-        for i, first in enumerate(durable):
-            if self.workload.order.index(first) <= self.workload.order.index(last):
-                yield tuple(Step(t, again=True) for t in durable[i:]) + todo
-
-    def _any_plan(self, branch: Branch) -> Iterator[Plan]:
-        yield from self._from_any(branch, self.workload.order[-1])
-        todo = _todo(self.workload, branch)
-        yield todo
-        if todo:
-            yield (Step(todo[0].task, skip=True), *todo[1:])
-        for t in self.workload.order:
-            if t in branch.done:
-                yield (Step(t, again=True),)
-
-    def _leaks(self, trunk: Branch, token: Token, fork: Branch) -> Iterator[Branch]:
-        question = token.question
-        yield trunk._replace(answers=with_answer(trunk.answers, question, token))
-        yield fork
-        if question.task not in trunk.done:
-            yield trunk._replace(answers=with_answer(trunk.answers, question, token), status="crashed")
-
-    def _mixed(self, fresh: Branch, old: Branch) -> Iterator[Branch]:
-        for n in range(1, len(old.marks)):
-            yield fresh._replace(marks=old.marks[:n], base=n)  # a part of the old state only
-        order = [t for t in self.workload.order if t in old.done]
-        for kept in range(len(order) + 1):
-            done = tuple(sorted(order[:kept]))
-            for answers in (old.answers[:n] for n in range(len(old.answers) + 1)):
-                for marks in ((), old.marks):
-                    if kept or answers:
-                        yield fresh._replace(status="crashed", done=done, answers=answers, marks=marks, base=0)
-
-
-def _todo(workload: Workload, branch: Branch) -> Plan:
-    return tuple(Step(t) for t in workload.order if t not in branch.done)
 
 
 def _token(command: Command) -> Token:

@@ -22,9 +22,16 @@ def test_tlc_counts_what_is_stated(name):
 
 
 def test_a_wrong_figure_is_seen():
-    wrong = msgspec.structs.replace(FIGURES["R1"], generated=107, falls={"EO": 4})
+    wrong = msgspec.structs.replace(FIGURES["R1"], generated=107, falls={"EO": 4}, checked=["PC", "EO"])
     differs = check("R1", wrong, TLC).differs
-    assert [line.split()[0] for line in differs] == ["generated", "falls"]
+    assert [line.split()[0] for line in differs] == ["generated", "checked", "falls"]
+
+
+def test_a_property_or_a_fault_set_that_tlc_did_not_look_at_does_not_hold():
+    more = [*FIGURES["R0"].checked, "LV"]
+    assert check("R0", msgspec.structs.replace(FIGURES["R0"], checked=more), TLC).differs
+    matrix = {"none": {}, "Replay": {}}
+    assert check("properties-twice", msgspec.structs.replace(FIGURES["properties-twice"], matrix=matrix), TLC).differs
 
 
 def test_a_configuration_that_tlc_cannot_read_is_an_error():

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from fuzzresume.contract import life, reference
+from fuzzresume.contract import life, mechanisms, reference
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.monitor import replay
@@ -150,7 +150,7 @@ MUTATIONS = {
         "if False:",
         single("Misroute"),
     ),
-    "ForkLeak never replaces the trunk": (reference, "        yield fork\n", "", single("ForkLeak")),
+    "ForkLeak never replaces the trunk": (mechanisms, "    yield fork\n", "", single("ForkLeak")),
     "a life that runs tasks again never dropped their records": (
         life,
         "stores = (branch, _forgetting(branch, again)) if again else (branch,)",
@@ -183,7 +183,7 @@ MUTATIONS = {
         TWO_CRASHES,
     ),
     "DoubleConsume starts at the first durable task only": (
-        reference,
+        mechanisms,
         "for i, first in enumerate(durable):",
         "for i, first in enumerate(durable[:1]):",
         chosen(0, 1, 0, switch="DoubleConsume", marks=3),
@@ -195,7 +195,7 @@ MUTATIONS = {
         chosen(1, 0, 0, switch="LateRecord", marks=3),
     ),
     "ForkIgnore serves no answer to later questions": (
-        reference,
+        mechanisms,
         "for n in range(len(later) + 1):",
         "for n in range(1):",
         chosen(0, 2, 0, switch="ForkIgnore", deliveries=3, crashes=0),
@@ -207,9 +207,9 @@ ALL_BOUNDS = tuple(dict.fromkeys(bounds for *_, bounds in MUTATIONS.values()))
 
 
 def mutant(module, old, new):
-    """The class Reference with one text of life.py or reference.py replaced."""
+    """The class Reference with one text of life.py, mechanisms.py or reference.py replaced."""
     copies = {}
-    for original in (life, reference):
+    for original in (life, mechanisms, reference):
         source = inspect.getsource(original)
         if original is module:
             assert source.count(old) == 1, "the rule was rewritten: rewrite its mutation"
@@ -218,6 +218,8 @@ def mutant(module, old, new):
         exec(compile(source, original.__file__, "exec"), vars(copies[original]))
     for name in ("cut", "finish", "plans", "trajectories"):
         setattr(copies[reference], name, getattr(copies[life], name))
+    for name in ("any_plan", "from_any", "ignored", "leaked", "mixed", "survivors"):
+        setattr(copies[reference], name, getattr(copies[mechanisms], name))
     return copies[reference].Reference
 
 

@@ -1,0 +1,19 @@
+"""Fixtures that several modules of these tests use."""
+
+import pytest
+
+
+@pytest.fixture
+def new_run(tmp_path):
+    """Opens runs of the LangGraph adapter (see langgraph_lives.Run), each in a folder of its own, and ends them."""
+    from langgraph_lives import WORKLOAD, Run
+
+    runs = []
+
+    def make(workload=WORKLOAD, **options):
+        runs.append(Run(tmp_path / f"run-{len(runs)}", workload, **options))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        run.reload()
