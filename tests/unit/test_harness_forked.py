@@ -114,6 +114,16 @@ def test_after_a_hung_command_the_next_one_works(tmp_path: Path, zygotes: Zygote
         assert s.execute(Command("resume", A)).outcome.kind == "parked"
 
 
+@contextlib.contextmanager
+def listening_to_the_keyboard() -> Iterator[None]:
+    """A shell starts what runs in its background deaf to the keyboard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_interrupted_command_takes_its_worker_along(
     tmp_path: Path, zygotes: Zygotes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +136,7 @@ def test_an_interrupted_command_takes_its_worker_along(
         close(host)
 
     monkeypatch.setattr(ForkedHost, "close", watched)
-    with session(tmp_path, zygotes, trouble="block-restart") as s:
+    with listening_to_the_keyboard(), session(tmp_path, zygotes, trouble="block-restart") as s:
         s.execute(Command("start"))
         worker = s.worker
         blocked = s.folder / "blocked"
