@@ -344,7 +344,8 @@ Left(onward, seen) ==
     {[state |-> pair[2].state, policy |-> Grown(pair[1], pair[2].note)] :
         pair \in {pair \in onward : Admits(pair[2].expect, seen)}}
 
-(* A crash that was not seen need not be looked for, unless the twin may have met it. *)
+(* A crash that was seen neither of the command nor of the twin need not be looked for. *)
 Advance(worlds, c, seen) ==
-    Left(Onward(worlds, [c EXCEPT !.crash = @ /\ (seen.kind = "crashed" \/ c.op = "recover2")]), seen)
+    LET died == seen.kind = "crashed" \/ \E twin \in seen.twin : twin.kind = "crashed"
+    IN  Left(Onward(worlds, [c EXCEPT !.crash = @ /\ died]), seen)
 =============================================================================
