@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +41,7 @@ def toolchain_of(jar: Path | None, java: Path | None) -> Toolchain:
         fail(str(error))
 
 
-@contextlib.contextmanager
+@contextmanager
 def running() -> Iterator[None]:
     """While TLC runs: what ends it ends the command in one line, and Ctrl-C with code 130."""
     try:
@@ -72,8 +72,8 @@ def check(
         table.add_column(heading, no_wrap=heading != "falls at depth")
     wrong: list[Checked] = []
     console = Screen(highlight=False, markup=False)
-    with running(), console.status("TLC runs") as status:
-        for done, one in enumerate(check_all(chosen, toolchain), 1):
+    with running(), closing(check_all(chosen, toolchain)) as checks, console.status("TLC runs") as status:
+        for done, one in enumerate(checks, 1):
             status.update(f"TLC runs · {done}/{len(chosen)} · {one.name}")
             table.add_row(*row_of(one))
             wrong += [one] if one.differs else []

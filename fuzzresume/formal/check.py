@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Sequence
 from importlib import resources
 from typing import Any
 
 import msgspec
 
-from fuzzresume.formal.toolchain import LARGE, LIVENESS, SMALL, Result, Toolchain, stop_all
+from fuzzresume.formal.toolchain import LARGE, LIVENESS, SMALL, Result, Running, Toolchain, side_by_side
 
 Row = dict[str, int]
 
@@ -57,10 +56,11 @@ def figures() -> dict[str, Figures]:
     return found
 
 
-def check(name: str, stated: Figures, toolchain: Toolchain) -> Checked:
+def check(name: str, stated: Figures, toolchain: Toolchain, running: Running | None = None) -> Checked:
     """Run one configuration. Raises TlcError."""
     config = (resources.files("fuzzresume.tla") / "cfg" / f"{name}.cfg").read_text(encoding="utf-8")
-    measured = _measured(stated, toolchain.run(stated.module, config, flags=LARGE if stated.large else SMALL))
+    flags = LARGE if stated.large else SMALL
+    measured = _measured(stated, toolchain.run(stated.module, config, flags=flags, running=running))
     differs = [
         f"{field} {getattr(measured, field)} instead of {getattr(stated, field)}"
         for field in ("generated", "distinct", "depth", "checked", "falls", "matrix", "events", "liveness")
@@ -69,19 +69,14 @@ def check(name: str, stated: Figures, toolchain: Toolchain) -> Checked:
     return Checked(name, stated, measured, differs)
 
 
-def check_all(chosen: Sequence[str], toolchain: Toolchain) -> Iterator[Checked]:
+def check_all(chosen: Sequence[str], toolchain: Toolchain) -> Generator[Checked, None, None]:
     """Run configurations side by side, one a core; yields them in the order chosen.
 
     Interrupted, it kills every TLC that runs. Raises TlcError.
     """
     known = figures()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            yield from pool.map(lambda name: check(name, known[name], toolchain), chosen)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop_all()
-            raise
+    with side_by_side(os.cpu_count() or 1) as (pool, running):
+        yield from pool.map(lambda name: check(name, known[name], toolchain, running), chosen)
 
 
 def _measured(stated: Figures, result: Result) -> Figures:

@@ -12,7 +12,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -60,6 +62,58 @@ class Result:
     output: str
 
 
+class Running:
+    """The TLC processes that threads wait for. An interrupt reaches the main thread alone, so that one stops them all.
+
+    A process is started and entered under one lock with the stop: none is missed, however early the interrupt comes.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+
+    def output(self, command: Sequence[str], place: Path) -> tuple[int, str]:
+        """Run `command` in `place`: its exit code and what it said. Raises TlcError where it cannot start."""
+        process = self._start(command, place)
+        try:
+            said, _ = process.communicate()
+        finally:
+            self._processes.discard(process)
+        return process.returncode, said
+
+    def _start(self, command: Sequence[str], place: Path) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._stopped:
+                raise TlcError("TLC was stopped")
+            try:
+                process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            except OSError as error:
+                raise TlcError(f"cannot start {command[0]}: {error.strerror or error}") from error
+            self._processes.add(process)
+            return process
+
+    def stop(self) -> None:
+        """Kill what runs; nothing starts any more."""
+        with self._lock:
+            self._stopped = True
+            for process in tuple(self._processes):
+                process.kill()
+
+
+@contextmanager
+def side_by_side(threads: int) -> Iterator[tuple[ThreadPoolExecutor, Running]]:
+    """Threads for `Toolchain.run_among`. Whatever ends the block early ends their processes."""
+    running = Running()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield pool, running
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            running.stop()
+            raise
+
+
 @dataclass(frozen=True, slots=True)
 class Toolchain:
     """A Java and a `tla2tools.jar`."""
@@ -79,19 +133,29 @@ class Toolchain:
         )
 
     def run(
-        self, module: str, config: str, *, extra: Mapping[str, str] | None = None, flags: Sequence[str] = SMALL
+        self,
+        module: str,
+        config: str,
+        *,
+        extra: Mapping[str, str] | None = None,
+        flags: Sequence[str] = SMALL,
+        running: Running | None = None,
     ) -> Result:
         """Check `module` of `tla/` under a configuration given as text; `extra` are generated modules by name.
 
-        The JVM is killed when the caller is interrupted. Raises TlcError when TLC did not finish.
+        The JVM is killed when the caller is interrupted; in a thread of `side_by_side`, when `running` is stopped.
+        Raises TlcError when TLC did not finish.
         """
+        if running is None:
+            with side_by_side(1) as (pool, alone):
+                return pool.submit(self.run, module, config, extra=extra, flags=flags, running=alone).result()
         files = {f"{name}.tla": text for name, text in {**modules(), **(extra or {})}.items()}
         with _workplace({**files, "run.cfg": config}) as place:
             command = [
                 str(self.java), *flags, f"-Djava.io.tmpdir={place}", "-cp", str(self.jar), "tlc2.TLC",
                 "-metadir", str(place / "states"), "-workers", "1", "-deadlock", "-config", "run.cfg", f"{module}.tla",
             ]  # fmt: skip
-            return _read(_output(command, place))
+            return _read(running.output(command, place))
 
 
 def modules() -> dict[str, str]:
@@ -120,30 +184,6 @@ def _workplace(files: Mapping[str, str]) -> Iterator[Path]:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _output(command: Sequence[str], place: Path) -> tuple[int, str]:
-    try:
-        process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    except OSError as error:
-        raise TlcError(f"cannot start {command[0]}: {error.strerror or error}") from error
-    _running.add(process)
-    try:
-        output, _ = process.communicate()
-    finally:
-        process.kill()
-        process.wait()
-        _running.discard(process)
-    return process.returncode, output
-
-
-_running: set[subprocess.Popen[str]] = set()
-
-
-def stop_all() -> None:
-    """Kill every TLC that another thread waits for: an interrupt reaches the main thread alone."""
-    for process in tuple(_running):
-        process.kill()
 
 
 def _read(ended: tuple[int, str]) -> Result:

@@ -1,0 +1,40 @@
+"""Running TLC: what is stopped is stopped, however early."""
+
+import signal
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fuzzresume.formal.toolchain import Running, TlcError
+
+
+def test_a_stop_while_a_process_starts_kills_it(tmp_path, monkeypatch):
+    """The interrupt comes when the process is there and nobody has entered it yet."""
+    started, stopping = threading.Event(), threading.Event()
+
+    real = subprocess.Popen
+
+    def popen(*args, **kwargs):
+        process = real(*args, **kwargs, stdin=subprocess.PIPE)
+        started.set()
+        stopping.wait()
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    running = Running()
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(running.output, ["cat"], tmp_path)
+        started.wait()
+        stopping.set()
+        running.stop()
+        assert ended.result(timeout=60) == (-signal.SIGKILL, "")
+
+
+def test_nothing_starts_after_a_stop(tmp_path):
+    running = Running()
+    running.stop()
+    with pytest.raises(TlcError):
+        running.output(["touch", "ran"], tmp_path)
+    assert not (tmp_path / "ran").exists()
