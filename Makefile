@@ -10,7 +10,7 @@ STAMP := .venv/.setup-done
 EXTRAS := langgraph,tla,test
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test lint clean
+.PHONY: help setup fuzz test bench lint clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
@@ -38,6 +38,9 @@ lint: setup ## ruff (lint and format) and mypy
 
 test: setup lint ## lint, then all tests
 	$(BIN)/pytest -n 2 -q
+
+bench: setup ## the benchmarks, all or those in ARGS (c d --quick), into bench/results/latest.json
+	$(BIN)/python -m bench $(ARGS)
 
 clean: ## remove .venv, builds and caches
 	rm -rf .venv build dist fuzzresume.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,136 @@
+"""(e) The judge: reference, monitor and explanations, in plain Python.
+
+A state of the reference is counted as TLC counts the states it generates: every transition that a command has in a state,
+also one to a state that was seen before.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from functools import partial
+from itertools import combinations, islice
+from pathlib import Path
+from statistics import median
+
+from bench.results import Row, Target
+from bench.timing import alternate, rate, seconds
+from bench.traces import WORKLOAD, Exchanges, Violating, recorded, violating
+from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.explain import explain
+from fuzzresume.contract.faults import SEQUENTIAL
+from fuzzresume.contract.menu import Scope, Spent, command, menu, spend, token_for
+from fuzzresume.contract.monitor import Monitor, replay
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.state import State
+
+SCOPE = Scope(addressed=False, retry=False, tamper=("truncated",))
+"""The default bounds: one crash, one special. To the reference an address makes no difference, and a retry is a recovery."""
+
+DELIVERIES = 3
+"""Fresh answers a run, which makes the graph finite."""
+
+
+def walk(reference: Reference) -> tuple[list[tuple[State, Command]], int]:
+    """Explore the whole graph from the first state: each (state, command) sent, and how many transitions came of them."""
+    first = (State(), Spent())
+    seen, todo = {first}, deque([first])
+    sent: list[tuple[State, Command]] = []
+    generated = 0
+    while todo:
+        state, spent = todo.popleft()
+        for label in menu(reference.workload, state, spent, SCOPE):
+            token = token_for(state, spent, label)
+            if token is not None and token.delivery > DELIVERIES:
+                continue
+            kind = "truncated" if label.op == "tamper" else None
+            one = command(label, token, CrashPoint("effect.before:1") if label.crash else None, kind)
+            found = reference.step(state, one)
+            sent.append((state, one))
+            generated += len(found)
+            for transition in found:
+                after = (transition.state, spend(state, spent, one, transition.expect.kind))
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+    return sent, generated
+
+
+def take_steps(reference: Reference, steps: list[tuple[State, Command]]) -> None:
+    """Ask the reference for the steps of a walk."""
+    for state, sent in steps:
+        reference.step(state, sent)
+
+
+def judge_all(runs: list[Exchanges], warm: Reference | None) -> None:
+    """Judge recorded runs, each by a monitor of its own; None: each by a reference of its own too."""
+    for run in runs:
+        monitor = Monitor(warm or Reference(WORKLOAD))
+        for sent, seen in run:
+            monitor.observe(sent, seen)
+
+
+def explained(one: Violating) -> object:
+    """Explain one trace by a reference that has seen nothing yet."""
+    return explain(Reference(one.workload), one.trace, one.profile)
+
+
+def every_pair(one: Violating) -> object:
+    """The alternative: replay the trace under every single switch and every pair of them."""
+    reference = Reference(one.workload)
+    sets = [names for size in (1, 2) for names in combinations(SEQUENTIAL, size)]
+    return [names for names in sets if replay(reference, one.trace, one.profile | frozenset(names))]
+
+
+def benchmark(quick: bool) -> list[Row]:
+    """The rows of (e)."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = list(islice(recorded("reference", Path(folder)), 3 if quick else 60))
+        traces = violating(Path(folder))[:: 8 if quick else 1]
+    repetitions = 1 if quick else 15
+    return [*_reference(repetitions), *_monitor(runs, repetitions), *_explain(traces, 1 if quick else 3)]
+
+
+def _reference(repetitions: int) -> list[Row]:
+    steps, generated = walk(Reference(WORKLOAD))
+    known = Reference(WORKLOAD)
+    times = alternate(
+        {
+            "explored": lambda: walk(Reference(WORKLOAD)),
+            "explored again": lambda: walk(known),
+            "steps": lambda: take_steps(Reference(WORKLOAD), steps),
+            "steps again": lambda: take_steps(known, steps),
+        },
+        repetitions,
+    )
+
+    def row(name: str, way: str, target: Target | None) -> Row:
+        value, memoised = rate(generated, times[way]), rate(generated, times[f"{way} again"])
+        return Row("e", name, value, "transitions/s", repetitions, target, "every step memoised", memoised)
+
+    return [
+        row("reference explored: transitions generated", "explored", Target(">=", 150_000)),
+        row("reference, step() alone: transitions generated", "steps", None),
+    ]
+
+
+def _monitor(runs: list[Exchanges], repetitions: int) -> list[Row]:
+    warm = Reference(WORKLOAD)
+    times = alternate({"cold": lambda: judge_all(runs, None), "warm": lambda: judge_all(runs, warm)}, repetitions)
+    judged = sum(map(len, runs))
+    cold, fast = rate(judged, times["cold"]), rate(judged, times["warm"])
+    unit = "commands/s"
+    return [
+        Row("e", "monitor, cold: a new reference a run", cold, unit, repetitions, Target(">=", 20_000), "warm", fast),
+        Row("e", "monitor, warm: the reference kept", fast, unit, repetitions, Target(">=", 100_000), "cold", cold),
+    ]
+
+
+def _explain(traces: list[Violating], repetitions: int) -> list[Row]:
+    ours = [1000 * median(seconds(partial(explained, one)) for _ in range(repetitions)) for one in traces]
+    naive = [1000 * seconds(partial(every_pair, one)) for one in traces]
+    median_of, other = f"explain a violation, median of {len(traces)} traces", "every switch and pair"
+    return [
+        Row("e", median_of, median(ours), "ms", repetitions, Target("<=", 20), other, median(naive)),
+        Row("e", "explain a violation, the slowest trace", max(ours), "ms", repetitions, None, other, max(naive)),
+    ]

@@ -1,0 +1,16 @@
+"""Which benchmarks there are: a letter, and a function that measures (quick or not) and returns rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench import contract, crashes, overhead
+from bench.results import Row
+
+Benchmark = Callable[[bool], list[Row]]
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "c": crashes.benchmark,
+    "d": overhead.benchmark,
+    "e": contract.benchmark,
+}

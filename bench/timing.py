@@ -1,0 +1,33 @@
+"""Measuring: alternatives take turns within each repetition, so that a noisy moment of the machine meets them all."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    gc.collect()
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def alternate(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, list[float]]:
+    """Seconds of each repetition of each way, after one that is not counted. Every other repetition goes backwards."""
+    for work in ways.values():
+        work()
+    names = list(ways)
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for repetition in range(repetitions):
+        for name in names if repetition % 2 == 0 else reversed(names):
+            found[name].append(seconds(ways[name]))
+    return found
+
+
+def rate(count: int, times: list[float]) -> float:
+    """Things per second, by the median of the times that `count` of them took."""
+    return count / median(times)
