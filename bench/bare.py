@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -91,17 +92,14 @@ class BareRun:
         graph: Any = StateGraph(State)
         before = START
         for number in self._workload.order:
-            graph.add_node(f"t{number}", self._node(number))
+            graph.add_node(f"t{number}", partial(self._node, number))
             graph.add_edge(before, f"t{number}")
             before = f"t{number}"
         graph.add_edge(before, END)
         return graph.compile(checkpointer=saver), saver
 
-    def _node(self, number: int) -> Any:
-        def node(state: Any) -> dict[str, Any]:
-            answers = [interrupt(question.text) for question in self._workload.questions(number)]
-            if self._dies_after == number:
-                raise SystemExit("killed")
-            return {"marks": [f"{number}:{','.join(answers)}" if answers else str(number)], "note": "ok"}
-
-        return node
+    def _node(self, number: int, state: Any) -> dict[str, Any]:
+        answers = [interrupt(question.text) for question in self._workload.questions(number)]
+        if self._dies_after == number:
+            raise SystemExit("killed")
+        return {"marks": [f"{number}:{','.join(answers)}" if answers else str(number)], "note": "ok"}

@@ -49,7 +49,7 @@ class Crashes:
         with open_session(self.subject, WORKLOAD, folder, mode, zygotes=zygotes) as session:
             run = Run(session, self.reference, scope_of(self.subject.capabilities))
             kinds = [run.send(command).outcome.kind for command in scenario]
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
         if kinds[-2] != "crashed":
             raise RuntimeError(f"no death in {scenario[-2]}: {kinds}")
 
@@ -76,7 +76,7 @@ class Crashes:
                     died = (replace(command, crash=image.points[0]), image.observation)
                     judge(self.reference, [*told, died, (RECOVER, recovered)])
                 told.append((command, swept.observation))
-        shutil.rmtree(session.folder)
+        shutil.rmtree(session.folder, ignore_errors=True)
         return points, images
 
     def _find(self) -> list[Scenario]:
@@ -86,7 +86,7 @@ class Crashes:
                 points = crash_points(session.execute(command).hooks)
                 deaths = [replace(command, crash=point) for point in points if point.by == "kill"]
                 found += [(*PLAIN[:at], death, RECOVER) for death in deaths]
-        shutil.rmtree(session.folder)
+        shutil.rmtree(session.folder, ignore_errors=True)
         return found
 
 

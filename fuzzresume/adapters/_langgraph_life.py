@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableConfig
@@ -120,7 +121,8 @@ def graph_program(env: Env, saver: Hooked) -> Any:
     before = START
     for number in env.workload.order:
         name = f"t{number}"
-        graph.add_node(name, _node(env, number))
+        # A partial, because LangGraph parses a plain function's source in search of subgraphs, in every life again.
+        graph.add_node(name, partial(_node, env, number))
         graph.add_edge(before, name)
         before = name
     graph.add_edge(before, END)
@@ -153,11 +155,8 @@ def _pydantic_state() -> Any:
     return create_model("State", marks=(Annotated[list[str], operator.add], ...), note=(str, ...))
 
 
-def _node(env: Env, number: int) -> Any:
-    def node(state: Any) -> dict[str, Any]:
-        return _work(env, number, state["marks"] if isinstance(state, dict) else state.marks)
-
-    return node
+def _node(env: Env, number: int, state: Any) -> dict[str, Any]:
+    return _work(env, number, state["marks"] if isinstance(state, dict) else state.marks)
 
 
 def _step(env: Env, number: int) -> Any:

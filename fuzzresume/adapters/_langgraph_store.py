@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -30,6 +30,10 @@ _INPUT, _END, _PREVIOUS, _RETURN = "__start__", "__end__", "__previous__", "__re
 """LangGraph's channels: a run's input, a functional run's result and saved value, one functional task's result."""
 
 
+Values = Callable[[], Mapping[str, Any]]
+Writes = Callable[[], tuple[tuple[str, Any], ...]]
+
+
 class MemoryContents(NamedTuple):
     """What an `InMemorySaver` holds; the saver itself dies with its life."""
 
@@ -38,14 +42,28 @@ class MemoryContents(NamedTuple):
     blobs: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One checkpoint: channels, their versions, and the (channel, value) writes pending on it, in store order."""
+@lru_cache(maxsize=1024)
+def _loaded(type_: str, data: bytes) -> Any:
+    """What stored bytes say. Nothing that is stored changes, so the same bytes are met again and again; do not modify it."""
+    return _SERDE.loads_typed((type_, data))
 
-    parent: str | None
-    values: Mapping[str, Any]
-    versions: Mapping[str, Any]
-    writes: tuple[tuple[str, Any], ...]
+
+class Record:
+    """One checkpoint: its parent and the versions of its channels; the rest is read when it is asked for."""
+
+    def __init__(self, parent: str | None, versions: Mapping[str, Any], values: Values, writes: Writes) -> None:
+        self.parent, self.versions = parent, versions
+        self._values, self._writes = values, writes
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The channels."""
+        return self._values()
+
+    @property
+    def writes(self) -> tuple[tuple[str, Any], ...]:
+        """The (channel, value) writes pending on it, in store order."""
+        return self._writes()
 
 
 class Reader(Protocol):
@@ -77,33 +95,39 @@ class SqliteReader:
 
     def newest(self) -> str | None:
         """See `Reader`."""
-        return self._one("SELECT max(checkpoint_id) FROM checkpoints")
+        return max(self._checkpoints, default=None)
 
     def greatest(self) -> str | None:
         """See `Reader`."""
-        return max(self.newest() or "", self._one("SELECT max(checkpoint_id) FROM writes") or "") or None
+        if not self._exists:
+            return None
+        query = "SELECT max(checkpoint_id) FROM checkpoints UNION ALL SELECT max(checkpoint_id) FROM writes"
+        return max((found for (found,) in self._connection.execute(query) if found), default=None)
 
     def record(self, checkpoint: str) -> Record | None:
         """See `Reader`."""
-        row = self._row("SELECT parent_checkpoint_id, type, checkpoint FROM checkpoints WHERE checkpoint_id = ?", checkpoint)
-        if row is None:
+        if checkpoint not in self._checkpoints:
             return None
-        # A rowid grows with every insert, so it is the order in which the writes became durable.
-        query = "SELECT channel, type, value FROM writes WHERE checkpoint_id = ? ORDER BY rowid"
-        writes = tuple((c, _SERDE.loads_typed((t, v))) for c, t, v in self._connection.execute(query, (checkpoint,)))
-        content = _SERDE.loads_typed((row[1], row[2]))
-        return Record(row[0], content["channel_values"], content["channel_versions"], writes)
+        parent, type_, data = self._checkpoints[checkpoint]
+        content = _loaded(type_, data)
+        values: Mapping[str, Any] = content["channel_values"]
+
+        def writes() -> tuple[tuple[str, Any], ...]:
+            # A rowid grows with every insert, so it is the order in which the writes became durable.
+            query = "SELECT channel, type, value FROM writes WHERE checkpoint_id = ? ORDER BY rowid"
+            return tuple((c, _loaded(t, v)) for c, t, v in self._connection.execute(query, (checkpoint,)))
+
+        return Record(parent, content["channel_versions"], lambda: values, writes)
 
     def has_child(self, checkpoint: str) -> bool:
         """See `Reader`."""
-        return self._row("SELECT 1 FROM checkpoints WHERE parent_checkpoint_id = ? LIMIT 1", checkpoint) is not None
+        return any(parent == checkpoint for parent, _, _ in self._checkpoints.values())
 
-    def _one(self, query: str) -> str | None:
-        row = self._row(query)
-        return None if row is None else row[0]
-
-    def _row(self, query: str, *values: str) -> tuple[Any, ...] | None:
-        return self._connection.execute(query, values).fetchone() if self._exists else None
+    @cached_property
+    def _checkpoints(self) -> dict[str, tuple[str | None, str, bytes]]:
+        """Parent, type and content by id: at once, for a store is small and every question costs a query."""
+        query = "SELECT checkpoint_id, parent_checkpoint_id, type, checkpoint FROM checkpoints"
+        return {row[0]: row[1:] for row in self._connection.execute(query)} if self._exists else {}
 
 
 class MemoryReader:
@@ -126,11 +150,17 @@ class MemoryReader:
         if checkpoint not in self._checkpoints:
             return None
         content, _, parent = self._checkpoints[checkpoint]
-        versions = _SERDE.loads_typed(content)["channel_versions"]
-        blobs = {c: self._contents.blobs.get((THREAD, "", c, v), ("empty", b"")) for c, v in versions.items()}
-        values = {channel: _SERDE.loads_typed(blob) for channel, blob in blobs.items() if blob[0] != "empty"}
-        pending = self._contents.writes.get((THREAD, "", checkpoint), {}).values()
-        return Record(parent, values, versions, tuple((channel, _SERDE.loads_typed(v)) for _, channel, v, _ in pending))
+        versions = _loaded(*content)["channel_versions"]
+
+        def values() -> Mapping[str, Any]:
+            blobs = {c: self._contents.blobs.get((THREAD, "", c, v), ("empty", b"")) for c, v in versions.items()}
+            return {channel: _loaded(*blob) for channel, blob in blobs.items() if blob[0] != "empty"}
+
+        def writes() -> tuple[tuple[str, Any], ...]:
+            pending = self._contents.writes.get((THREAD, "", checkpoint), {}).values()
+            return tuple((channel, _loaded(*value)) for _, channel, value, _ in pending)
+
+        return Record(parent, versions, values, writes)
 
     def has_child(self, checkpoint: str) -> bool:
         """See `Reader`."""
@@ -149,6 +179,8 @@ def reading(store: Store) -> Iterator[Reader]:
         yield MemoryReader(store.memory.get(MEMORY_KEY))
         return
     with contextlib.closing(sqlite3.connect(database(store), timeout=30)) as connection:
+        # The last connection to close tidies up the journal, and need not wait for the disk (as in the savers).
+        connection.execute("PRAGMA synchronous=OFF")
         yield SqliteReader(connection)
 
 
@@ -173,16 +205,17 @@ def _completed(reader: Reader, checkpoint: str, api: str) -> tuple[int, ...]:
         raise LookupError(f"checkpoint {checkpoint} is not stored")
     # Writes are folded into the checkpoint that follows; once there is one, they say nothing about this position.
     pending = () if reader.has_child(checkpoint) else record.writes
+    values = record.values
     if api == "graph":
         earlier = _before_epoch(reader, record, "marks")
-        whole = list(record.values.get("marks", ()))
+        whole = list(values.get("marks", ()))
         single = [mark for channel, value in pending if channel == "marks" for mark in value]
     else:
         earlier = _before_epoch(reader, record, _PREVIOUS)
         single = [mark for channel, value in pending if channel == _RETURN for mark in value["marks"]]
         # A run in flight still holds its input; what its checkpoint holds as a result is the previous epoch's.
         ends = [value for channel, value in pending if channel == _END]
-        whole = list(record.values.get(_END, ())) if _INPUT not in record.values else [m for end in ends for m in end]
+        whole = list(values.get(_END, ())) if _INPUT not in values else [m for end in ends for m in end]
     return tuple(dict.fromkeys(Mark.parse(mark).task for mark in whole[earlier:] + single))
 
 
