@@ -33,8 +33,9 @@ class Capabilities:
     - `addressed`: a resume can carry the opaque address that came with the question.
     - `trunk`: after a fork, commands can still be sent to the trunk.
     - `names_question`: a resume addressed by `latest` names its question on the wire.
-    - `durable`: the store is a file that survives SIGKILL. `schema`: a state schema is declared. `retry`: a process that
-      saw an exception can try again without a reload. `tamper`: the kinds of damage the adapter can do.
+    - `durable`: the store is a file that survives SIGKILL; otherwise `Store.folder` is not made. `schema`: a state schema is
+      declared. `retry`: a process that saw an exception can try again without a reload. `tamper`: the kinds of damage the
+      adapter can do.
     - `images` / `in_process`: a copy of the store / an exception is a faithful death (docs/DESIGN.md, *Three ways to die*).
     - `deterministic`: two executions of one trace pass the same hooks in the same order.
     - `records`: the framework promises a durable record per task before the next one runs; `claims_exactly_once`: it

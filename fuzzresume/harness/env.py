@@ -17,7 +17,7 @@ from typing import Any
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.observation import Entry
 from fuzzresume.contract.workload import Mark, Workload
-from fuzzresume.harness.ledger import LedgerWriter
+from fuzzresume.harness.ledger import LedgerWriter, MemoryLedger
 
 
 class Crash(SystemExit):
@@ -61,7 +61,7 @@ class Store:
 class Env(Store):
     """A store plus one life's hooks and ledger. `seed` stands for hash seed and schedule: twins get different ones."""
 
-    ledger: LedgerWriter = field(kw_only=True)
+    ledger: LedgerWriter | MemoryLedger = field(kw_only=True)
     real: bool = False
     seed: int = 0
     crash: CrashPoint | None = None

@@ -16,13 +16,15 @@ from pathlib import Path
 
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Entry, Frontier, Observation, Outcome
+from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.branches import Branches
 from fuzzresume.harness.calls import Call
 from fuzzresume.harness.env import Env, Unsupported
 from fuzzresume.harness.inprocess import InProcessHost, InProcessSession
-from fuzzresume.harness.ledger import LedgerReader
+from fuzzresume.harness.ledger import LedgerReader, LedgerWriter
 from fuzzresume.harness.session import Performed
 from fuzzresume.harness.snapshot import Snapshot
+from fuzzresume.harness.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,16 @@ class _Camera:
 
 
 class ImageSession(InProcessSession):
-    """A run whose kills are photographs. Exceptions planted in a task are real ones."""
+    """A run whose kills are photographs. Exceptions planted in a task are real ones.
+
+    The ledger is a file, so that what comes after a photograph can be cut off.
+    """
+
+    _ledger: LedgerReader
+
+    def __init__(self, target: Target, workload: Workload, folder: Path, seed: int = 0) -> None:
+        super().__init__(target, workload, folder, seed)
+        self._ledger = LedgerReader(self.ledger_path)
 
     def sweep(self, command: Command) -> Sweep:
         """Execute `command`, which plants no kill, to its end and return every distinct crash state on the way.
@@ -113,6 +124,9 @@ class ImageSession(InProcessSession):
         session = self._continue(folder, Snapshot.take(image.folder))
         session.branches = copy.deepcopy(image.branches)
         return session
+
+    def _writer(self) -> LedgerWriter:
+        return LedgerWriter(self.ledger_path)
 
     def _check_death(self, command: Command) -> None:
         if not self.target.capabilities.images:

@@ -11,11 +11,12 @@ from typing import TypeVar
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.observation import Outcome
+from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.calls import Call, Resident
 from fuzzresume.harness.env import Env, Store, Unsupported
-from fuzzresume.harness.ledger import LedgerWriter
+from fuzzresume.harness.ledger import LedgerWriter, MemoryLedger
 from fuzzresume.harness.session import Performed, Session
-from fuzzresume.harness.snapshot import Snapshot
+from fuzzresume.harness.target import Target
 
 S = TypeVar("S", bound="InProcessSession")
 
@@ -40,16 +41,24 @@ class InProcessHost:
 class InProcessSession(Session):
     """A run whose lives are objects of this process; after a death the next life gets a copy of the store, not the store."""
 
+    def __init__(self, target: Target, workload: Workload, folder: Path, seed: int = 0) -> None:
+        super().__init__(target, workload, folder, seed)
+        self._ledger = MemoryLedger()
+
     def _host_for(self, store: Store) -> InProcessHost:
         env = Env(
             store.folder,
             store.options,
             store.workload,
             store.memory,
-            ledger=LedgerWriter(self.ledger_path),
+            ledger=self._writer(),
             seed=self._seed,
         )
         return InProcessHost(Resident(self.target.adapter, env))
+
+    def _writer(self) -> LedgerWriter | MemoryLedger:
+        assert isinstance(self._ledger, MemoryLedger)
+        return self._ledger
 
     def _sibling(self: S, folder: Path, seed: int) -> S:
         return type(self)(self.target, self.workload, folder, seed)
@@ -63,7 +72,7 @@ class InProcessSession(Session):
             raise Unsupported("an exception is no faithful death of this target; run it from images or forked")
 
     def _bury(self, performed: Performed) -> None:
-        content = performed.store or Snapshot.take(self.store.folder)
+        content = performed.store or self._snapshot()
         memory = copy.deepcopy(self.store.memory)
         super()._bury(performed)
         self._replace_store(content, memory)

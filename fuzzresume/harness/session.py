@@ -22,7 +22,7 @@ from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.branches import Branches
 from fuzzresume.harness.calls import Call
 from fuzzresume.harness.env import Store, Unsupported
-from fuzzresume.harness.ledger import LedgerReader
+from fuzzresume.harness.ledger import LedgerReader, MemoryLedger
 from fuzzresume.harness.snapshot import Snapshot
 from fuzzresume.harness.target import Target
 
@@ -63,7 +63,8 @@ class Performed:
 class Session(ABC):
     """One run in a private folder: `<folder>/store…` for the framework, `<folder>/ledger` for the effects.
 
-    A context manager; `close()` ends the present life and leaves the folder to its owner.
+    A context manager; `close()` ends the present life and leaves the folder to its owner. What is kept in memory has no
+    file: neither the store of a target that is not durable, nor the ledger of lives in this process.
     """
 
     def __init__(self, target: Target, workload: Workload, folder: Path, seed: int = 0) -> None:
@@ -74,11 +75,13 @@ class Session(ABC):
         self._seed = seed
         self._host: Host | None = None
         self._names: Counter[str] = Counter()
-        folder.mkdir(parents=True, exist_ok=True)
         self.store = Store(folder / "store", target.options, workload)
-        self.store.folder.mkdir()
+        if target.capabilities.durable:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.store.folder.mkdir()
         self.ledger_path = folder / "ledger"
-        self._ledger = LedgerReader(self.ledger_path)
+        self._at_rest: dict[str | None, Frontier] = {}
+        self._ledger: LedgerReader | MemoryLedger = LedgerReader(self.ledger_path)
 
     def execute(self, command: Command) -> Observation:
         """Send one command and observe it. Raises Unsupported, with nothing sent, for what the target cannot express."""
@@ -119,6 +122,7 @@ class Session(ABC):
     def _perform(self, call: Call) -> Performed:
         if self._host is None:
             self._host = self._host_for(self.store)
+        self._at_rest.clear()
         try:
             outcome, hooks = self._host.perform(call)
         except Unsupported as reason:
@@ -153,7 +157,12 @@ class Session(ABC):
             raise Unsupported("no state schema is declared, so no update can violate it")
 
     def _frontier(self, branch: str | None) -> Frontier:
-        return self.target.adapter.frontier(self.store, branch)
+        """Read from the store; only once while it is at rest, for nothing moves it while no life exists."""
+        if self._host is not None:
+            return self.target.adapter.frontier(self.store, branch)
+        if branch not in self._at_rest:
+            self._at_rest[branch] = self.target.adapter.frontier(self.store, branch)
+        return self._at_rest[branch]
 
     def _drop(self) -> None:
         host, self._host = self._host, None
@@ -168,6 +177,7 @@ class Session(ABC):
     def _tamper(self, command: Command) -> Observation:
         self._drop()
         before = self._frontier(None)
+        self._at_rest.clear()
         self.target.adapter.tamper(self.store, command.kind or "")
         return Observation(Outcome("inert"), self._ledger.take(), before, self._frontier(None))
 
@@ -176,25 +186,35 @@ class Session(ABC):
         recover = replace(command, op="recover")
         self.branches.call(recover, self.target.capabilities)
         self._drop()
-        with self._continue(self._new_folder("twin"), Snapshot.take(self.store.folder), seed=1) as copied:
+        with self._continue(self._new_folder("twin"), self._snapshot(), seed=1) as copied:
             twin = copied.execute(recover)
-        shutil.rmtree(copied.folder)
+        shutil.rmtree(copied.folder, ignore_errors=True)
         return replace(self.execute(recover), twin=twin)
 
     def _continue(self: S, folder: Path, store: Snapshot, seed: int = 0) -> S:
         """A sibling that goes on from a copy of the store, knowing what this session knows."""
         session = self._sibling(folder, seed)
         session.branches = copy.deepcopy(self.branches)
-        session._replace_store(store, copy.deepcopy(self.store.memory))
+        session.store.memory = copy.deepcopy(self.store.memory)
+        if self.target.capabilities.durable:
+            store.fill(session.store.folder)
         return session
 
     def _replace_store(self, content: Snapshot, memory: MutableMapping[str, Any]) -> None:
         """Move the run to a directory that no earlier life has ever seen."""
         old = self.store
+        self._at_rest.clear()
+        if not self.target.capabilities.durable:
+            self.store = replace(old, memory=memory)
+            return
         folder = self._new_folder("store")
         content.write(folder)
         self.store = replace(old, folder=folder, memory=memory)
         shutil.rmtree(old.folder, ignore_errors=True)
+
+    def _snapshot(self) -> Snapshot:
+        """A copy of the store's files as they are now."""
+        return Snapshot.take(self.store.folder) if self.target.capabilities.durable else Snapshot(())
 
     def _new_folder(self, kind: str) -> Path:
         self._names[kind] += 1

@@ -42,6 +42,10 @@ class Snapshot:
     def write(self, folder: Path) -> None:
         """Put the copy into `folder`, which must not exist yet (FileExistsError)."""
         folder.mkdir(parents=True)
+        self.fill(folder)
+
+    def fill(self, folder: Path) -> None:
+        """Put the copy into `folder`, which must be empty."""
         for name, content in self.files:
             if content is None:
                 (folder / name).mkdir()
