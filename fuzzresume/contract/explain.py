@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import FAULTS, NONE, SEQUENTIAL
 from fuzzresume.contract.life import Faults
-from fuzzresume.contract.monitor import Sight, replay
+from fuzzresume.contract.monitor import FIRST, Sight, World, replay
 from fuzzresume.contract.reference import Reference
 
 Explanation = tuple[tuple[str, ...], ...]
@@ -22,22 +23,50 @@ def candidates(trace: Iterable[Sight], profile: Faults = NONE) -> tuple[str, ...
 
     A switch that strikes only in a command which was not sent changes nothing, so no smallest set has it.
     """
-    sent = set()
-    for command, _ in trace:
-        sent |= {command.op, *(["crash"] if command.crash else []), *(["poison"] if command.poison is not None else [])}
-    return tuple(n for n in SEQUENTIAL if n not in profile and (FAULTS[n].strikes_in or sent) & sent)
+    return tuple(_strikes(trace, profile))
 
 
 def explain(reference: Reference, trace: Sequence[Sight], profile: Faults = NONE, *, largest: int = 2) -> Explanation:
     """Every smallest set of switches, beyond the profile, that admits the trace; empty means unexplained."""
-    switches = candidates(trace, profile)
+    strikes = _strikes(trace, profile)
+    before = _before(reference, trace, profile)
     for size in range(1, largest + 1):
-        found = tuple(
-            names for names in combinations(switches, size) if replay(reference, trace, profile | frozenset(names))
-        )
+        found = []
+        for names in combinations(strikes, size):
+            # Until one of them can strike the worlds are the profile's own, and where those have died nothing helps.
+            first = min(strikes[name] for name in names)
+            if first < len(before) and replay(reference, trace[first:], profile | frozenset(names), before[first]):
+                found.append(names)
         if found:
-            return found
+            return tuple(found)
     return ()
+
+
+def _strikes(trace: Iterable[Sight], profile: Faults) -> dict[str, int]:
+    """The candidates in their order, and the index of the first command in which each can strike."""
+    sent = [_words(command) for command, _ in trace]
+    found = {}
+    for name in SEQUENTIAL:
+        where = FAULTS[name].strikes_in
+        first = next((i for i, words in enumerate(sent) if not where or words & where), None)
+        if first is not None and name not in profile:
+            found[name] = first
+    return found
+
+
+def _words(command: Command) -> set[str]:
+    """What of a command `Fault.strikes_in` speaks about."""
+    return {command.op, *(["crash"] if command.crash else []), *(["poison"] if command.poison is not None else [])}
+
+
+def _before(reference: Reference, trace: Sequence[Sight], profile: Faults) -> list[tuple[World, ...]]:
+    """The worlds before each command under the profile alone, as long as there are any."""
+    before: list[tuple[World, ...]] = [FIRST]
+    for sight in trace:
+        if not (worlds := replay(reference, [sight], profile, before[-1])):
+            break
+        before.append(worlds)
+    return before
 
 
 def intersect(explanations: Iterable[Explanation]) -> Explanation:

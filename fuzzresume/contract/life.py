@@ -7,14 +7,17 @@ rule for the pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Literal, NamedTuple
 
-from fuzzresume.contract.state import Answers, Branch, add, answer_of, with_answer, without_answer
+from fuzzresume.contract.state import Answers, Branch, Status, add, answer_of, with_answer, without_answer
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 
 Faults = frozenset[str]
+
+WITHIN: Faults = frozenset({"Replay", "PrefixReplay", "ReexecLast", "SkipTask", "Misroute", "InvalidPersist", "LateRecord"})
+"""The switches that change what a life does. The others strike where a life begins, or in what is kept of it."""
 
 
 class Step(NamedTuple):
@@ -61,8 +64,10 @@ def plans(workload: Workload, branch: Branch, faults: Faults, *, recovering: boo
 
     `recovering` says that the life continues after a crash, where SkipTask can strike.
     """
-    todo = tuple(Step(t) for t in workload.order if t not in branch.done)
+    todo = tuple([Step(t.id) for t in workload.tasks if t.id not in branch.done])
     yield todo
+    if not faults:
+        return
     durable = tuple(t for t in workload.order if t in branch.done)
     if durable:
         if "Replay" in faults:
@@ -102,9 +107,10 @@ def trajectories(
             yield from go(index + 1, (*events, Event("record", step)), held)
             return
         entered = (*events, Event("enter", step))
-        if step.again and ask_again and workload.task(step.task).questions:
-            yield Trajectory(entered, "parked", workload.questions(step.task)[0], held)
-        yield from ask(index, entered, held, workload.questions(step.task))
+        asked = workload.questions(step.task) if workload.task(step.task).questions else ()
+        if step.again and ask_again and asked:
+            yield Trajectory(entered, "parked", asked[0], held)
+        yield from ask(index, entered, held, asked)
 
     def ask(index: int, events: tuple[Event, ...], held: Answers, open_: tuple[Question, ...]) -> Iterator[Trajectory]:
         while open_ and answer_of(held, open_[0]) is not None:
@@ -121,7 +127,7 @@ def trajectories(
 
     def fire(index: int, events: tuple[Event, ...], held: Answers) -> Iterator[Trajectory]:
         step = plan[index]
-        tokens = tuple(t.text for q, t in held if q.task == step.task)
+        tokens = tuple([t.text for q, t in held if q.task == step.task])
         if not step.silent:
             events = (*events, Event("effect", step, tokens))
         if poison == step.task and not step.silent:
@@ -134,11 +140,11 @@ def trajectories(
     yield from go(0, (), answers)
 
 
-def _recorded(branch: Branch, events: Iterable[Event], twice: bool) -> Branch:
+def _recorded(branch: Branch, records: Sequence[Event], twice: bool) -> Branch:
+    if not records:
+        return branch
     done, marks = list(branch.done), list(branch.marks)
-    for event in events:
-        if event.kind != "record":
-            continue
+    for event in records:
         if event.step.task not in done:
             done.append(event.step.task)
             if not event.step.skip:
@@ -150,31 +156,32 @@ def _recorded(branch: Branch, events: Iterable[Event], twice: bool) -> Branch:
     )
 
 
-def _shown(branch: Branch, events: Iterable[Event]) -> tuple[tuple[Mark, ...], frozenset[int]]:
-    events = tuple(events)
-    effects = tuple(Mark(e.step.task, e.tokens) for e in events if e.kind == "effect")
-    return effects, frozenset(e.step.task for e in events if e.kind == "enter" and e.step.task in branch.visible)
+def _shown(branch: Branch, events: Sequence[Event]) -> tuple[tuple[Mark, ...], frozenset[int]]:
+    effects = tuple([Mark(e.step.task, e.tokens) for e in events if e.kind == "effect"])
+    visible = branch.visible
+    return effects, frozenset([e.step.task for e in events if e.kind == "enter" and e.step.task in visible])
 
 
 def finish(workload: Workload, branch: Branch, trajectory: Trajectory, delivered: Question | None) -> Iterator[Run]:
     """The command goes through: every way in which the branch may then stand."""
     effects, reentered = _shown(branch, trajectory.events)
-    again = any(e.step.again for e in trajectory.events)
+    records = [e for e in trajectory.events if e.kind == "record"]
+    again = any([e.step.again for e in trajectory.events])
     for twice in (False, True) if again else (False,):
-        after = _recorded(branch, trajectory.events, twice)._replace(answers=trajectory.answers)
+        after = _recorded(branch, records, twice)
         if trajectory.end == "invalid":
-            for refused in _in_doubt(after, delivered):
+            for refused in _in_doubt(after._replace(answers=trajectory.answers), delivered):
                 yield from _hidden_or_not(
                     Run("refused", effects, reentered, refused._replace(status="crashed", poisoned=True))
                 )
             continue
-        acked = add(after.acked, *(q for q, _ in after.answers))
+        acked = add(after.acked, *[q for q, _ in trajectory.answers])
+        status: Status = "completed"
+        asked = after.asked
         if trajectory.end == "parked" and trajectory.question is not None:
-            acked = tuple(q for q in acked if q != trajectory.question)
-            after = after._replace(status="parked", asked=add(after.asked, trajectory.question))
-        else:
-            after = after._replace(status="completed")
-        after = after._replace(acked=acked, inflight=())
+            acked = tuple([q for q in acked if q != trajectory.question])
+            status, asked = "parked", add(asked, trajectory.question)
+        after = after._replace(status=status, answers=trajectory.answers, asked=asked, acked=acked, inflight=())
         yield from _hidden_or_not(Run(trajectory.end, effects, reentered, after, trajectory.question))
 
 
@@ -188,21 +195,26 @@ def cut(
     that a fault made run durable tasks again may have dropped their records first.
     """
     events = trajectory.events
-    again = frozenset(e.step.task for e in events if e.step.again)
+    again = frozenset([e.step.task for e in events if e.step.again])
     stores = (branch, _forgetting(branch, again)) if again else (branch,)
+    before: object = None
+    choices = tuple(product(stores, (False, True) if again else (False,)))
     for end in range(len(events) + 1):
         passed = events[:end]
         effects, reentered = _shown(branch, passed)
+        status: Status = "crashed"
+        if not passed and branch.status == "parked" and delivered is None:
+            status = "parked"
         records = [e for e in passed if e.kind == "record"]
+        now = (status, effects, reentered, len(records))
+        if now == before:
+            continue  # a task was entered, which leaves nothing new behind
+        before = now
         refused = trajectory.end == "invalid" and end == len(events)  # an update that broke the schema is in no record
         fewest = 0 if "LateRecord" in faults else len(records)
         for kept in range(fewest, len(records) + 1):
-            for store, twice in product(stores, (False, True) if again else (False,)):
-                after = _recorded(store, records[:kept], twice)._replace(answers=trajectory.answers)
-                if not passed and branch.status == "parked" and delivered is None:
-                    after = after._replace(status="parked")
-                else:
-                    after = after._replace(status="crashed")
+            for store, twice in choices:
+                after = _recorded(store, records[:kept], twice)._replace(status=status, answers=trajectory.answers)
                 for doubtful in _in_doubt(after, delivered):
                     yield from _hidden_or_not(Run("crashed", effects, reentered, doubtful))
                     last = passed[-1] if passed else None
@@ -234,8 +246,9 @@ def _hide(branch: Branch, event: Event) -> Branch:
 
 def _in_doubt(branch: Branch, delivered: Question | None) -> Iterator[Branch]:
     """Answers of durable tasks are acknowledged; the delivered one, if its task is not, may or may not be durable."""
-    acked = add(branch.acked, *(q for q, _ in branch.answers if q.task in branch.done))
-    branch = branch._replace(acked=acked, inflight=tuple(q for q in branch.inflight if q not in acked))
+    if branch.answers or branch.inflight:
+        acked = add(branch.acked, *[q for q, _ in branch.answers if q.task in branch.done])
+        branch = branch._replace(acked=acked, inflight=tuple(q for q in branch.inflight if q not in acked))
     if delivered is None or delivered.task in branch.done:
         yield branch
     else:

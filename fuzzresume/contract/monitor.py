@@ -17,6 +17,7 @@ from fuzzresume.contract.life import Faults
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import Expect, State, Transition
+from fuzzresume.contract.workload import Mark
 
 Exchange = tuple[Command, Observation]
 
@@ -28,12 +29,18 @@ class World(NamedTuple):
     policy: tuple[tuple[str, str], ...] = ()
 
 
+FIRST = (World(State()),)
+"""The worlds of a run to which nothing was sent yet."""
+
+
 class Seen(NamedTuple):
     """An observation, reduced to what is compared exactly (docs/CONTRACT.md, *Compared exactly*)."""
 
     expect: Expect
     shown: frozenset[str]
 
+
+NOTHING: frozenset[str] = frozenset()
 
 Sight = tuple[Command, Seen]
 """A command and what was seen of it: all that a verdict rests on."""
@@ -70,20 +77,20 @@ def reduce(observation: Observation) -> Seen:
     A task's planted exception ends the life as a kill does, so `failed` is a `crashed`. Tasks that were durable before
     the command are read from the frontier; an unreadable one means *unknown*, then re-entry is not judged.
     """
-    outcome = observation.outcome
+    outcome, entries, after = observation.outcome, observation.entries, observation.after.done
     before = observation.before.done
-    reentered = None if before is None else frozenset(t for t in observation.entered if t in before)
+    reentered = None if before is None else frozenset([e.task for e in entries if e.kind == "enter" and e.task in before])
     marks = outcome.marks if outcome.kind == "completed" else None
     expect = Expect(
         "crashed" if outcome.kind == "failed" else outcome.kind,
-        observation.effects,
-        tuple(a.question for a in outcome.asked) if outcome.kind == "parked" else None,
+        tuple([Mark(e.task, e.tokens) for e in entries if e.kind == "effect"]),
+        tuple([a.question for a in outcome.asked]) if outcome.kind == "parked" else None,
         marks,
         reentered,
-        None if observation.after.done is None else frozenset(observation.after.done),
+        None if after is None else frozenset(after),
         None if observation.twin is None else reduce(observation.twin).expect,
     )
-    return Seen(expect, frozenset(t for mark in outcome.marks or () for t in mark.tokens))
+    return Seen(expect, frozenset([t for mark in outcome.marks for t in mark.tokens]) if outcome.marks else NOTHING)
 
 
 def sights(exchanges: Iterable[Exchange]) -> tuple[Sight, ...]:
@@ -113,17 +120,19 @@ def advance(
 
     A binding choice is made once: a world never leaves the choices it rests on.
     """
-    for world in worlds:
-        for transition in reference.step(world.state, command, faults):
-            if seen is not None and not admits(transition.expect, seen):
+    kind = None if seen is None else seen.expect.kind
+    for before, past in worlds:
+        for transition in reference.step(before, command, faults):
+            expect, state, note = transition
+            if seen is not None and (expect.kind != kind or not admits(expect, seen)):
                 continue
-            policy = world.policy
-            if transition.note is not None and transition.note.binding:
+            policy = past
+            if note is not None and note.binding:
                 chosen = dict(policy)
-                if chosen.setdefault(transition.note.choice, transition.note.value) != transition.note.value:
+                if chosen.setdefault(note.choice, note.value) != note.value:
                     continue
                 policy = tuple(sorted(chosen.items()))
-            yield World(transition.state, policy), transition
+            yield World(state, policy), transition
 
 
 class Monitor:
@@ -136,7 +145,7 @@ class Monitor:
     def __init__(self, reference: Reference, profile: Faults = NONE) -> None:
         self.reference = reference
         self.profile = profile
-        self.worlds: tuple[World, ...] = (World(State()),)
+        self.worlds: tuple[World, ...] = FIRST
         self.exchanges: list[Exchange] = []
         self.deviated = False
         self.notes: dict[str, set[str]] = {}
@@ -148,16 +157,18 @@ class Monitor:
         seen = reduce(observation)
         faults = self.profile if self.deviated else NONE
         pairs = tuple(advance(self.reference, before, command, seen, faults))
-        worlds, taken = tuple(dict.fromkeys(w for w, _ in pairs)), tuple(t for _, t in pairs)
+        worlds, notes = tuple([w for w, _ in pairs]), [t.note for _, t in pairs]
+        if len(worlds) > 1:
+            worlds = tuple(dict.fromkeys(worlds))
         if not worlds and self.profile and not self.deviated:
-            worlds, taken = replay(self.reference, sights(self.exchanges), self.profile), ()
+            worlds, notes = replay(self.reference, sights(self.exchanges), self.profile), []
             self.deviated = bool(worlds)
         if not worlds:
             expected = dict.fromkeys(t.expect for w in before for t in self.reference.step(w.state, command, faults))
             return Violation(len(self.exchanges) - 1, tuple(self.exchanges), before, tuple(expected))
         self.worlds = worlds
-        chosen = {t.note for t in taken}
-        if len(chosen) == 1 and (note := next(iter(chosen))) is not None:
+        note = notes[0] if notes else None
+        if note is not None and notes.count(note) == len(notes):
             self.notes.setdefault(note.choice, set()).add(note.value)
         return None
 
@@ -179,9 +190,10 @@ def judge(reference: Reference, exchanges: Iterable[Exchange], profile: Faults =
     return None
 
 
-def replay(reference: Reference, trace: Iterable[Sight], faults: Faults) -> tuple[World, ...]:
-    """The worlds that explain a whole trace under `faults`; empty when none does."""
-    worlds: tuple[World, ...] = (World(State()),)
+def replay(
+    reference: Reference, trace: Iterable[Sight], faults: Faults, worlds: tuple[World, ...] = FIRST
+) -> tuple[World, ...]:
+    """The worlds that explain a whole trace under `faults`, from those before it on; empty when none does."""
     for command, seen in trace:
         worlds = tuple(dict.fromkeys(world for world, _ in advance(reference, worlds, command, seen, faults)))
         if not worlds:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import NONE
-from fuzzresume.contract.life import Faults, Plan, Run, cut, finish, plans, trajectories
+from fuzzresume.contract.life import WITHIN, Faults, Plan, Run, cut, finish, plans, trajectories
 from fuzzresume.contract.mechanisms import any_plan, from_any, ignored, leaked, mixed, survivors
 from fuzzresume.contract.state import (
     Answers,
@@ -23,10 +23,14 @@ from fuzzresume.contract.state import (
     add,
     answer_of,
     complete,
+    distinct,
     next_question,
     with_answer,
 )
 from fuzzresume.contract.workload import Question, Token, Workload
+
+Shown = tuple[tuple[Run, Expect], ...]
+"""The ways in which a life may go, and what each shows."""
 
 
 class Reference:
@@ -34,14 +38,17 @@ class Reference:
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        self._memo: dict[tuple[State, Command, Faults], tuple[Transition, ...]] = {}
+        self._memo: dict[State, dict[object, tuple[Transition, ...]]] = {}
+        self._lives: dict[object, Shown] = {}
 
     def step(self, state: State, command: Command, faults: Faults = NONE) -> tuple[Transition, ...]:
         """Every legal transition, plus those that `faults` allow. Duplicates are removed, order is stable."""
-        key = (state, command, faults)
-        found = self._memo.get(key)
+        known = self._memo.setdefault(state, {})
+        # Where a life dies is seen, not foretold, and an address only says what `branch` says.
+        key = (command.op, command.token, command.branch, command.crash is None, command.poison, command.kind, faults)
+        found = known.get(key)
         if found is None:
-            found = self._memo[key] = tuple(dict.fromkeys(self._step(state, command, faults)))
+            found = known[key] = distinct(self._step(state, command, faults))
         return found
 
     def _step(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
@@ -126,21 +133,21 @@ class Reference:
             ways += ignored(state, earlier, token)
             yield from self._status(state, command, trunk, state)
         for answers in ways:
-            for run in self._runs(state, command, faults, cut_off, answers, token):
+            for run, shows in self._runs(state, command, faults, cut_off, answers, token):
                 if run.kind == "crashed" and run.branch.visible == cut_off.visible:
                     # Nothing of the branch is durable: the store shows the trunk, and one effect may be in doubt.
-                    yield Transition(_expect(run)._replace(frontier=still), state)
+                    yield Transition(shows._replace(frontier=still), state)
                 for latest in ("fork", "trunk", "moved"):
                     after = state._replace(
                         fork=run.branch, latest="trunk" if latest == "trunk" else "fork", moves=latest == "moved"
                     )
                     note = Note("latest", latest, binding=True)
-                    yield Transition(_expect(run), after, note)
+                    yield Transition(shows, after, note)
                     if run.kind == "crashed" and latest == "trunk":
-                        yield Transition(_expect(run)._replace(frontier=still), after, note)
+                        yield Transition(shows._replace(frontier=still), after, note)
                     if "ForkLeak" in faults:
                         for other in leaked(trunk, token, run.branch):
-                            yield Transition(_expect(run), after._replace(trunk=other), note)
+                            yield Transition(shows, after._replace(trunk=other), note)
 
     def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         yield from self._recovery(state, command, faults, state.branch(command.branch))
@@ -331,11 +338,11 @@ class Reference:
     ) -> Iterator[Transition]:
         """Continue the branch with these answers, by every plan that the faults allow."""
         for held in survivors(branch, answers, delivered, faults):
-            for run in self._runs(state, command, faults, branch, held, delivered):
+            for run, shows in self._runs(state, command, faults, branch, held, delivered):
                 after = state.with_branch(command.branch, run.branch)
-                yield Transition(_expect(run), after, note)
+                yield Transition(shows, after, note)
                 if after.moves and command.branch == "trunk":
-                    yield Transition(_expect(run), after._replace(latest="trunk"), note)
+                    yield Transition(shows, after._replace(latest="trunk"), note)
 
     def _plan_on(
         self, state: State, command: Command, faults: Faults, branch: Branch, plan: Plan, answers: Answers, token: Token
@@ -345,10 +352,18 @@ class Reference:
 
     def _runs(
         self, state: State, command: Command, faults: Faults, branch: Branch, answers: Answers, delivered: Token | None
-    ) -> Iterator[Run]:
-        recovering = branch.status in ("crashed", "parked")
-        for plan in plans(self.workload, branch, faults, recovering=recovering):
-            yield from self._follow(state, command, faults, branch, plan, answers, delivered)
+    ) -> Shown:
+        """By every plan. Memoised too: the same branch stands in many states."""
+        faults = faults & WITHIN
+        pool = state.tokens if "Misroute" in faults else ()
+        key = (branch, answers, delivered, faults, pool, state.stray, command.crash is None, command.poison)
+        found = self._lives.get(key)
+        if found is None:
+            runs: list[Run] = []
+            for plan in plans(self.workload, branch, faults, recovering=branch.status in ("crashed", "parked")):
+                runs += self._follow(state, command, faults, branch, plan, answers, delivered)
+            found = self._lives[key] = tuple([(run, _expect(run)) for run in runs])
+        return found
 
     def _follow(
         self,
