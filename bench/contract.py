@@ -1,13 +1,15 @@
 """(e) The judge: reference, monitor and explanations, in plain Python.
 
 A state of the reference is counted as TLC counts the states it generates: every transition that a command has in a state,
-also one to a state that was seen before.
+also one to a state that was seen before. The steps are all those of the graph within the default bounds, each asked of a
+reference that has seen nothing yet; drawing up what to ask (menu, budget, search) is measured apart.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import deque
+from collections.abc import Iterable
 from functools import partial
 from itertools import combinations, islice
 from pathlib import Path
@@ -31,11 +33,15 @@ DELIVERIES = 3
 """Fresh answers a run, which makes the graph finite."""
 
 
-def walk(reference: Reference) -> tuple[list[tuple[State, Command]], int]:
-    """Explore the whole graph from the first state: each (state, command) sent, and how many transitions came of them."""
+def walk(reference: Reference) -> tuple[dict[tuple[State, Command], int], int]:
+    """Explore the whole graph from the first state.
+
+    Returns each (state, command) sent with the number of its transitions; and how many transitions the search met, which
+    comes to the same state with another budget again.
+    """
     first = (State(), Spent())
     seen, todo = {first}, deque([first])
-    sent: list[tuple[State, Command]] = []
+    sent: dict[tuple[State, Command], int] = {}
     generated = 0
     while todo:
         state, spent = todo.popleft()
@@ -43,20 +49,21 @@ def walk(reference: Reference) -> tuple[list[tuple[State, Command]], int]:
             token = token_for(state, spent, label)
             if token is not None and token.delivery > DELIVERIES:
                 continue
-            kind = "truncated" if label.op == "tamper" else None
-            one = command(label, token, CrashPoint("effect.before:1") if label.crash else None, kind)
+            damage = "truncated" if label.op == "tamper" else None
+            one = command(label, token, CrashPoint("effect.before:1") if label.crash else None, damage)
             found = reference.step(state, one)
-            sent.append((state, one))
+            sent[state, one] = len(found)
             generated += len(found)
+            afterwards = {kind: spend(state, spent, one, kind) for kind in {way.expect.kind for way in found}}
             for transition in found:
-                after = (transition.state, spend(state, spent, one, transition.expect.kind))
+                after = (transition.state, afterwards[transition.expect.kind])
                 if after not in seen:
                     seen.add(after)
                     todo.append(after)
     return sent, generated
 
 
-def take_steps(reference: Reference, steps: list[tuple[State, Command]]) -> None:
+def take_steps(reference: Reference, steps: Iterable[tuple[State, Command]]) -> None:
     """Ask the reference for the steps of a walk."""
     for state, sent in steps:
         reference.step(state, sent)
@@ -104,13 +111,13 @@ def _reference(repetitions: int) -> list[Row]:
         repetitions,
     )
 
-    def row(name: str, way: str, target: Target | None) -> Row:
-        value, memoised = rate(generated, times[way]), rate(generated, times[f"{way} again"])
-        return Row("e", name, value, "transitions/s", repetitions, target, "every step memoised", memoised)
+    def row(name: str, way: str, count: int, target: Target | None) -> Row:
+        value, memoised = rate(count, times[way]), rate(count, times[f"{way} again"])
+        return Row("e", name, value, "states/s", repetitions, target, "every step memoised", memoised)
 
     return [
-        row("reference explored: transitions generated", "explored", Target(">=", 150_000)),
-        row("reference, step() alone: transitions generated", "steps", None),
+        row("reference: states generated, by step() cold", "steps", sum(steps.values()), Target(">=", 150_000)),
+        row("the same, with the search that explores them", "explored", generated, None),
     ]
 
 
