@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.results import Row, Target
-from bench.timing import alternate, rate, seconds
+from bench.timing import alternate, only_own_garbage, rate, seconds
 from bench.traces import WORKLOAD, Exchanges, Violating, recorded, violating
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.explain import explain
@@ -95,7 +95,8 @@ def benchmark(quick: bool) -> list[Row]:
         runs = list(islice(recorded("reference", Path(folder)), 3 if quick else 60))
         traces = violating(Path(folder))[:: 8 if quick else 1]
     repetitions = 1 if quick else 15
-    return [*_reference(repetitions), *_monitor(runs, repetitions), *_explain(traces, 1 if quick else 3)]
+    with only_own_garbage():
+        return [*_reference(repetitions), *_monitor(runs, repetitions), *_explain(traces, 1 if quick else 3)]
 
 
 def _reference(repetitions: int) -> list[Row]:
