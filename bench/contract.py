@@ -7,14 +7,13 @@ reference that has seen nothing yet; drawing up what to ask (menu, budget, searc
 
 from __future__ import annotations
 
-import tempfile
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
 from itertools import combinations, islice
-from pathlib import Path
 from statistics import median
 
+from bench.place import place
 from bench.results import Row, Target
 from bench.timing import alternate, only_own_garbage, rate, seconds
 from bench.traces import WORKLOAD, Exchanges, Violating, recorded, violating
@@ -91,9 +90,9 @@ def every_pair(one: Violating) -> object:
 
 def benchmark(quick: bool) -> list[Row]:
     """The rows of (e)."""
-    with tempfile.TemporaryDirectory() as folder:
-        runs = list(islice(recorded("reference", Path(folder)), 3 if quick else 60))
-        traces = violating(Path(folder))[:: 8 if quick else 1]
+    with place() as folder:
+        runs = list(islice(recorded("reference", folder), 3 if quick else 60))
+        traces = violating(folder)[:: 8 if quick else 1]
     repetitions = 1 if quick else 15
     with only_own_garbage():
         return [*_reference(repetitions), *_monitor(runs, repetitions), *_explain(traces, 1 if quick else 3)]

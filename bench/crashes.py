@@ -8,11 +8,11 @@ scenario has two to four commands.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from bench.fresh import FreshInterpreters
+from bench.place import place
 from bench.results import Row, Target
 from bench.timing import alternate, rate
 from fuzzresume.contract.commands import Command
@@ -93,9 +93,9 @@ class Crashes:
 def benchmark(quick: bool) -> list[Row]:
     """The rows of (c)."""
     repetitions, stride = (1, 16) if quick else (7, 1)
-    with tempfile.TemporaryDirectory() as folder, Zygotes() as zygotes:
-        file = Crashes({}, Path(folder))
-        memory = Crashes({"saver": "memory"}, Path(folder))
+    with place() as folder, Zygotes() as zygotes:
+        file = Crashes({}, folder)
+        memory = Crashes({"saver": "memory"}, folder)
         fresh = FreshInterpreters()
         few = 16 if quick else 8
         times = alternate(

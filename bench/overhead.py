@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
 from bench.bare import BareRun
+from bench.place import place
 from bench.results import Row, Target
 from bench.timing import alternate
 from fuzzresume.contract.commands import Command, CrashPoint
@@ -117,8 +117,8 @@ def check(sides: Sides) -> None:
 def benchmark(quick: bool) -> list[Row]:
     """The rows of (d)."""
     repetitions, rounds = (1, 1) if quick else (15, 5)
-    with tempfile.TemporaryDirectory() as folder:
-        sides = Sides(Path(folder))
+    with place() as folder:
+        sides = Sides(folder)
         check(sides)
 
         def many(side: Callable[[], object]) -> Callable[[], object]:
