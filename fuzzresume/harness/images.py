@@ -9,15 +9,14 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Entry, Frontier, Observation, Outcome
 from fuzzresume.contract.workload import Workload
-from fuzzresume.harness.branches import Branches
+from fuzzresume.harness.branches import Branches, ReadFrontier
 from fuzzresume.harness.calls import Call
 from fuzzresume.harness.env import Env, Unsupported
 from fuzzresume.harness.inprocess import InProcessHost, InProcessSession
@@ -32,13 +31,15 @@ class Image:
     """One crash state of one execution.
 
     `points` are all the planted kills that leave exactly this state, `observation` what `execute` shows for the first of
-    them, `folder` holds the store, `branches` is what the controller knows after that crash.
+    them, `folder` holds the store, `branches` is what the controller knows after that crash, `read` the frontiers that it
+    has read from it.
     """
 
     points: tuple[CrashPoint, ...]
     folder: Path
     observation: Observation
     branches: Branches
+    read: Mapping[str | None, Frontier]
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -123,6 +124,7 @@ class ImageSession(InProcessSession):
         """A session in `folder` that goes on from `image`, by a fresh life."""
         session = self._continue(folder, Snapshot.take(image.folder))
         session.branches = copy.deepcopy(image.branches)
+        session._at_rest.update(image.read)
         return session
 
     def _writer(self) -> LedgerWriter:
@@ -179,11 +181,22 @@ class ImageSession(InProcessSession):
             first.store.write(folder)
             branches = copy.deepcopy(known)
             crashed = Outcome("crashed")
-            read = partial(self.target.adapter.frontier, replace(self.store, folder=folder))
-            after = branches.settle(command, newest, crashed, read)
+            read: dict[str | None, Frontier] = {}
+            after = branches.settle(command, newest, crashed, self._reading(folder, read))
             seen = Observation(crashed, first.entries, before, after, hooks=first.hooks)
-            images.append(Image(tuple(shot.point for shot in (first, *others)), folder, seen, branches))
+            images.append(Image(tuple(shot.point for shot in (first, *others)), folder, seen, branches, read))
         return tuple(images)
+
+    def _reading(self, folder: Path, read: dict[str | None, Frontier]) -> ReadFrontier:
+        """Reads frontiers from the image in `folder`, each once, into `read`."""
+        store = replace(self.store, folder=folder)
+
+        def frontier(branch: str | None) -> Frontier:
+            if branch not in read:
+                read[branch] = self.target.adapter.frontier(store, branch)
+            return read[branch]
+
+        return frontier
 
 
 def _point(hooks: tuple[str, ...]) -> CrashPoint:
