@@ -356,7 +356,8 @@ class Reference:
         """By every plan. Memoised too: the same branch stands in many states."""
         faults = faults & WITHIN
         pool = state.tokens if "Misroute" in faults else ()
-        key = (branch, answers, delivered, faults, pool, state.stray, command.crash is None, command.poison)
+        held = None if answers is branch.answers else answers
+        key = (branch, held, delivered, faults, pool, state.stray, command.crash is None, command.poison)
         found = self._lives.get(key)
         if found is None:
             runs: list[Run] = []
