@@ -20,12 +20,15 @@ from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.confirm import Confirmer
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.phases import PHASES
 from fuzzresume.campaign.replay import replay_trace
 from fuzzresume.campaign.second_opinion import SecondOpinion
+from fuzzresume.campaign.shrink import shrink as shrink_trace
 from fuzzresume.campaign.store import TraceFolder, require_writable, write_whole
+from fuzzresume.cli_files import trace_of, traces_of
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.reference import Reference
-from fuzzresume.contract.trace import Trace, TraceError, dumps, load
+from fuzzresume.contract.trace import dumps
 from fuzzresume.contract.words import say_commands, say_explanation
 from fuzzresume.contract.workload import Workload
 from fuzzresume.formal.toolchain import TlcMissing
@@ -117,6 +120,13 @@ def fuzz(
     option: Annotated[list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="Pin an option.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the campaign as JSON to this file.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the traces of findings.")] = Path(".fuzzresume"),
+    phases: Annotated[
+        str, typer.Option(metavar="NAMES", help=f"Phases to go through, separated by commas. Default {','.join(PHASES)}.")
+    ] = ",".join(PHASES),
+    profile: Annotated[
+        list[Path] | None, typer.Option(help="Known findings, a trace or a folder of them: the campaign looks past them.")
+    ] = None,
+    corpus: Annotated[list[Path] | None, typer.Option(help="Traces to try first, a file or a folder of them.")] = None,
     tlc: Annotated[bool, typer.Option("--tlc/--no-tlc", help="Ask TLC about every finding, where it is installed.")] = True,
     jar: cli_tla.Jar = None,
     java: cli_tla.Java = None,
@@ -124,6 +134,8 @@ def fuzz(
     """Fuzz the recovery plane of one or more targets and report a verdict for each property."""
     seconds = seconds_of(max_time) if max_time is not None else (60.0 if max_runs is None else None)
     pinned = options_of(option or [])
+    wanted = phases_of(phases)
+    known, seeds = traces_of(profile or []), traces_of(corpus or [])
     try:
         chosen = [parse_target(text, pinned) for text in targets]
         for folder in (out, *([json.parent] if json is not None else [])):
@@ -148,6 +160,9 @@ def fuzz(
                 Confirmer(executor),
                 TraceFolder(out).save,
                 opinion,
+                wanted,
+                known,
+                seeds,
             )
             reports.append(campaign.run())
             if reports[-1].interrupted:
@@ -164,12 +179,41 @@ def fuzz(
 
 
 @app.command()
+def shrink(
+    trace: Annotated[Path, typer.Argument(help="A trace file, from wherever.")],
+    to: Annotated[Path | None, typer.Option(help="Write the smaller trace to this file. Default: NAME.small.json.")] = None,
+) -> None:
+    """Make a trace as small as it gets: shrunk (exit 1, it still violates), nothing to shrink (0), cannot run (3)."""
+    loaded = trace_of(trace)
+    path = to or trace.with_name(f"{trace.name.removesuffix('.json')}.small.json")
+    with workspace(loaded.workload) as executor:
+        result = shrink_trace(executor, loaded)
+    console = plain()
+    if (finding := result.finding) is None:
+        console.print(f"{trace.name}: {result.why}")
+        raise typer.Exit(Exit.OK if result.why.startswith("the contract") else Exit.UNDETERMINED)
+    try:
+        write_whole(path, dumps(finding.to_trace()))
+    except OSError as error:
+        fail(f"{path}: {error.strerror or error}")
+    minimal = "1-minimal" if finding.minimal else "not minimal: the budget was used up"
+    console.print(f"{finding.id} RR-{finding.property_name} {finding.title}")
+    for i, line in enumerate(finding.words, 1):
+        console.print(f"{i}. {line}")
+    console.print(
+        f"{len(loaded.commands)} commands → {len(finding.commands)}, {minimal}, {finding.executions} executions · "
+        f"confirmed {finding.confirmed} · {path}"
+    )
+    raise typer.Exit(Exit.VIOLATED)
+
+
+@app.command()
 def replay(
     trace: Annotated[Path, typer.Argument(help="A trace file that a campaign wrote.")],
     record: Annotated[Path | None, typer.Option(help="Write the trace, with what was seen this time, to this file.")] = None,
 ) -> None:
     """Replay a trace in real processes: reproduces (exit 1), no longer reproduces (0), cannot run (3)."""
-    loaded = _load(trace)
+    loaded = trace_of(trace)
     with workspace(loaded.workload) as executor:
         result = replay_trace(executor, loaded)
     if record is not None and result.outcome != "cannot run":
@@ -185,7 +229,7 @@ def replay(
 @app.command()
 def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
     """Print a trace in words."""
-    loaded = _load(trace)
+    loaded = trace_of(trace)
     console = plain()
     packages = ", ".join(f"{name} {version}" for name, version in loaded.packages.items())
     console.print(f"{loaded.target} · {packages}\noptions " + " ".join(f"{k}={v}" for k, v in loaded.options.items()))
@@ -224,11 +268,15 @@ def explain(code: Annotated[str, typer.Argument(help="A property, such as RR-FD 
     )
 
 
-def _load(path: Path) -> Trace:
-    try:
-        return load(path)
-    except TraceError as error:
-        fail(str(error))
+def phases_of(text: str) -> tuple[str, ...]:
+    """Read `tour,random`. Ends the program on a name that is no phase."""
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in PHASES:
+            fail(f"--phases {text}: there is no phase {name!r}; they are {', '.join(PHASES)}")
+    if not {"enumerate", "tour", "random", "regress"} & set(names):
+        fail(f"--phases {text}: nothing would be run; add one of enumerate, tour, random")
+    return names
 
 
 @contextlib.contextmanager

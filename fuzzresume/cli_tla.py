@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fuzzresume.cli_files import files_of
 from fuzzresume.contract.trace import Trace, TraceError, load
 from fuzzresume.contract.words import say_explanation
 from fuzzresume.formal.check import Checked, Figures, check_all, figures
@@ -134,20 +135,6 @@ def replay(
     contradicted = sum(opinion.tlc == "contradicted" for opinion in given)
     console.print(f"{len(given)} traces, {len(given) - contradicted} confirmed, {contradicted} contradicted")
     raise typer.Exit(Exit.VIOLATED if contradicted else Exit.USAGE if garbage else Exit.OK)
-
-
-def files_of(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files named, and every .json file below the folders named. Ends the program for a path that is not there."""
-    for path in paths:
-        if path.is_dir():
-            found = sorted(path.rglob("*.json"))
-            if not found:
-                fail(f"{path}: there is no trace in this folder")
-            yield from found
-        elif path.exists():
-            yield path
-        else:
-            fail(f"{path}: there is no such file")
 
 
 def say_opinion(trace: Trace, opinion: Opinion) -> str:

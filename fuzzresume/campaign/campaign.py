@@ -1,20 +1,25 @@
-"""A campaign against one target: tour, then random machines, until the budget ends (docs/DESIGN.md, *Searching*)."""
+"""A campaign against one target: its phases take turns until the budget ends (docs/DESIGN.md, *Searching*)."""
 
 from __future__ import annotations
 
 import contextlib
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzzresume.campaign.atlas import Atlas
 from fuzzresume.campaign.collector import Collector
 from fuzzresume.campaign.confirm import Confirmer
+from fuzzresume.campaign.coverage import coverage
 from fuzzresume.campaign.events import (
     Event,
     FindingFound,
     Handler,
+    KnownChecked,
+    PhaseCount,
+    PhaseFinished,
     Progress,
     RunFinished,
     TargetFinished,
@@ -23,23 +28,25 @@ from fuzzresume.campaign.events import (
 )
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, options_text
-from fuzzresume.campaign.graph import Graph, Pair, node_of
+from fuzzresume.campaign.graph import Graph, Pair
+from fuzzresume.campaign.phases import PHASES, EnumeratePhase, Phase, RandomPhase, TourPhase
 from fuzzresume.campaign.points import CrashPoints
-from fuzzresume.campaign.random_phase import random_phase
+from fuzzresume.campaign.regress import Checked, Regress
 from fuzzresume.campaign.second_opinion import SecondOpinion
-from fuzzresume.campaign.tour import STEPS, Tour
-from fuzzresume.campaign.verdicts import Tally, verdicts
-from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.campaign.verdicts import Tally, vacuous, verdicts
+from fuzzresume.contract.commands import Command, CrashPoint, Op
+from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import Abstract, Label, Scope, abstract, label
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
+from fuzzresume.contract.trace import Trace
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.run import Run, scope_of
+from fuzzresume.harness.run import Run, profile_of, scope_of
 from fuzzresume.harness.target import BadOption, Target
 
-SHARE = 10
-"""Runs of a variant's tour between two batches of random runs."""
+EXPLORING = 0.9
+"""The part of a campaign's time after which nothing new is begun: the rest is for minimising what was found last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,11 @@ class Budget:
 
 @dataclass
 class Campaign:
-    """One target under one seed. `pinned` options keep their values, the rest is drawn for each run."""
+    """One target under one seed. `pinned` options keep their values, the rest is drawn for each run.
+
+    `chosen` are the phases to go through. `known` are traces of findings that the campaign looks past, `corpus` are traces
+    that it tries first.
+    """
 
     target: Target
     pinned: Mapping[str, str]
@@ -63,31 +74,47 @@ class Campaign:
     confirmer: Confirmer | None = None
     save: Callable[[Finding], Path | None] = lambda finding: None
     second_opinion: SecondOpinion | None = None
+    chosen: Collection[str] = PHASES
+    known: Sequence[Trace] = ()
+    corpus: Sequence[Trace] = ()
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.rng = random.Random(f"{self.seed}/{self.target.adapter.name}")
         self.reference: Reference = self.executor.reference
-        self.scope: Scope = scope_of(self.target.capabilities)
-        self.graph = Graph(self.reference, self.scope)
-        self.points = CrashPoints()
+        self._graphs: dict[Scope, tuple[Graph, Graph]] = {}
+        targets = (self.target, *self._variants())
+        self.atlases = [self._atlas(target) for target in targets]
+        self.tours = [self._atlas(target, loose=True) for target in targets]
         self.tally = Tally()
-        self.collector = Collector(self.executor, self.pinned, self.confirmer, self.save, self._found)
+        self.collector = Collector(
+            self.executor,
+            self.pinned,
+            self.confirmer,
+            self.save,
+            self._found,
+            minimise="minimise" in self.chosen,
+            late=lambda: self._over(1.0),
+        )
         self.troubles = self.collector.troubles
+        self.regress = Regress(self, self.known, self.corpus)
+        self.enumeration = EnumeratePhase(self, self.atlases)
+        self.phases: list[Phase] = [self.enumeration, TourPhase(self, self.tours, self.rng), RandomPhase(self)]
+        names = (self.regress.name, *(phase.name for phase in self.phases))
+        self.counts = {name: PhaseCount(name) for name in names}
         self.policy: dict[str, set[str]] = {}
         self.reached: set[Pair] = set()
         self.states: set[Abstract] = set()
         self.runs = self.commands = 0
-        self.phase = "tour"
+        self.phase = self.regress.name
         self._began = self.clock()
-        self._counted_for: tuple[object, ...] | None = None
-        self._counted: tuple[set[Abstract], set[Pair]] = (set(), set())
 
     # What phases call.
 
     def open(self, target: Target, *, crashes: int = 1, specials: int = 1) -> Run:
         """Begin a run within the given bounds."""
         self.runs += 1
+        self.counts[self.phase].runs += 1
         can = target.capabilities
         if not can.deterministic and self.target.capabilities.deterministic:
             # A death in the middle of real threads shows another state every time: only on request.
@@ -95,28 +122,28 @@ class Campaign:
         if self.executor.search_mode(target) == "in-process" and not can.in_process:
             crashes = 0
         scope = scope_of(can, crashes=crashes, specials=specials)
-        run = self.executor.open(target, scope=scope)
+        run = self.executor.open(target, scope=scope, profile=self._profile(target))
         self.states.add(abstract(run.state))
         return run
 
-    def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> bool:
-        """Send one command of a run; False when nothing was sent, because the API cannot express it."""
+    def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> Observation | None:
+        """Send one command of a run; None when nothing was sent, because the API cannot express it."""
         before = run.state
         sent = run.fill(chosen, crash, kind)
         if sent is None:
-            return False
+            return None
         try:
             observation = run.send(sent)
         except Unsupported as reason:
             run.unsupported[chosen] = str(reason)
-            return False
+            return None
         except Exception as error:
             # One broken run must not cost the campaign what it knows; it is reported, and the exit code says undetermined.
             self.troubles.append(f"harness error in run {self.runs} at {chosen.text}: {type(error).__name__}: {error}")
             run.hung = True
-            return False
+            return None
         self._count(run, before, sent, observation)
-        return True
+        return observation
 
     def close(self, run: Run) -> None:
         """End a run: count it, look into its violation, tell the handlers."""
@@ -143,8 +170,8 @@ class Campaign:
 
     @property
     def late(self) -> bool:
-        """The campaign's time is over."""
-        return self.budget.seconds is not None and self.clock() - self._began >= self.budget.seconds
+        """The time for new runs is over."""
+        return self._over(EXPLORING)
 
     def run(self) -> TargetReport:
         """The whole campaign. A KeyboardInterrupt ends it early with everything found so far."""
@@ -161,13 +188,13 @@ class Campaign:
 
     def progress(self) -> Progress:
         """Where the campaign stands."""
-        states, pairs = self._reachable()
+        graph = self.atlases[0].graph
         return Progress(
             self.phase,
             self.runs,
             self.commands,
-            (len(self.states & states), len(states)),
-            (len(self.reached & pairs), len(pairs)),
+            (len(self.states & graph.states), len(graph.states)),
+            (len(self.reached & graph.pairs), len(graph.pairs)),
             len(self.collector.findings),
             self.clock() - self._began,
         )
@@ -175,28 +202,40 @@ class Campaign:
     def report(self, interrupted: bool = False) -> TargetReport:
         """What the campaign says about the target."""
         found = sorted(self.collector.findings, key=lambda f: (f.verdict, f.id))
-        said = {choice: " | ".join(sorted(values)) for choice, values in sorted(self.policy.items())}
         can = self.target.capabilities
         return TargetReport(
-            self.target, verdicts(self.tally, can, found), said, found, self.progress(), self.troubles, interrupted
+            self.target,
+            verdicts(self.tally, can, [*found, *self.collector.known]),
+            {choice: " | ".join(sorted(values)) for choice, values in sorted(self.policy.items())},
+            found,
+            self.progress(),
+            self.troubles,
+            interrupted,
+            coverage(self.tours[0], self.states, self.reached),
+            depths=self.enumeration.depths if "enumerate" in self.chosen else None,
+            phases=[count for count in self.counts.values() if count.name in self.chosen and count.runs],
+            vacuous=vacuous(self.tally, can),
+            known=self.collector.known,
+            checked=self.regress.checked,
         )
 
     # The phases.
 
     def _explore(self) -> None:
-        """The tour of the default options; then, in turn, random runs and tours under each other option value."""
-        tour = Tour(self.graph, self.rng)
-        while not self.spent and self._tour_run(tour, self.target):
-            pass
-        tours = [(target, Tour(self.graph, self.rng)) for target in self._variants()]
-        while not self.spent:
-            self.phase = "random"
-            random_phase(self)
-            self.phase = "tour"
-            if tours:
-                target, tour = tours.pop(0)
-                if all(not self.spent and self._tour_run(tour, target) for _ in range(SHARE)):
-                    tours.append((target, tour))
+        """Regress, whole; then the phases that still have work, each time the one whose next slice of runs takes it least
+        beyond its share."""
+        if "regress" in self.chosen:
+            self.regress.run()
+        live = [phase for phase in self.phases if phase.name in self.chosen]
+        while live and not self.spent:
+            phase = min(live, key=lambda phase: (self.counts[phase.name].runs + phase.slice) / phase.share)
+            self.phase = phase.name
+            if not phase.step():
+                live.remove(phase)
+        for phase in self.phases:
+            if (count := self.counts[phase.name]).runs:
+                count.covered = phase.covered()
+                self._tell(PhaseFinished(count))
 
     def _variants(self) -> list[Target]:
         """The target with one option at a time away from its default."""
@@ -208,45 +247,23 @@ class Campaign:
                         found.append(Target(self.target.adapter, {**self.target.options, option: value}))
         return found
 
-    def _tour_run(self, tour: Tour, target: Target) -> bool:
-        """One run of a tour; False when the tour is over."""
-        run = self.open(target)
-        tour.begin()
-        planned = False
-        try:
-            for _ in range(STEPS):
-                if run.over or self.late:
-                    break
-                node = node_of(run.state, run.spent)
-                step = tour.next(node, run.offer())
-                if step is None:
-                    break
-                planned = True
-                chosen, hope = step
-                crash = self._crash(run, chosen, hope.state if hope else None)
-                kind = self.rng.choice(run.scope.tamper) if chosen.op == "tamper" else None
-                if (chosen.crash and crash is None) or not self.send(run, chosen, crash, kind):
-                    run.unsupported.setdefault(chosen, "no crash point is known here")
-                    tour.went(node, chosen, None)
-                else:
-                    tour.went(node, chosen, None if run.violation else node_of(run.state, run.spent))
-        finally:
-            self.close(run)
-        return planned
+    def _atlas(self, target: Target, *, loose: bool = False) -> Atlas:
+        points = CrashPoints(lambda: self._crash_points(target))
+        return Atlas(target, lambda: self._graph(target, loose), points, self.rng, loose=loose)
 
-    def _crash(self, run: Run, chosen: Label, wanted: Abstract | None) -> CrashPoint | None:
-        if not chosen.crash:
-            return None
-        target = run.session.target
-        options = options_text(target.options)
-        if not self.points.taught(options):
-            try:
-                known = dict(self.executor.crash_points(target))
-            except Exception as error:
-                self.troubles.append(f"no crash points for {options}: {type(error).__name__}: {error}")
-                known = {}
-            self.points.teach(options, known)
-        return self.points.choose(options, abstract(run.state), chosen, self.rng, wanted)
+    def _graph(self, target: Target, loose: bool) -> Graph:
+        scope = scope_of(target.capabilities)
+        if scope not in self._graphs:
+            strict = Graph.of(self.reference, scope)
+            self._graphs[scope] = (strict, strict.loose())
+        return self._graphs[scope][loose]
+
+    def _crash_points(self, target: Target) -> Mapping[Op, tuple[CrashPoint, ...]]:
+        try:
+            return self.executor.crash_points(target)
+        except Exception as error:
+            self.troubles.append(f"no crash points for {options_text(target.options)}: {type(error).__name__}: {error}")
+            return {}
 
     def _ask(self) -> None:
         """TLC's opinion of the findings, also in their trace files."""
@@ -258,26 +275,29 @@ class Campaign:
 
     # Bookkeeping.
 
+    def _profile(self, target: Target) -> Faults:
+        return profile_of(target.capabilities) | self.collector.switches
+
+    def _over(self, part: float) -> bool:
+        return self.budget.seconds is not None and self.clock() - self._began >= self.budget.seconds * part
+
     def _count(self, run: Run, before: State, sent: Command, observation: Observation) -> None:
         self.commands += 1
-        options = options_text(run.session.target.options)
-        chosen, state = label(sent), abstract(before)
-        self.reached.add((state, chosen))
-        self.points.passed(options, state, chosen, observation.hooks)
+        count = self.counts[self.phase]
+        count.commands += 1
+        pair = (abstract(before), label(sent))
+        count.pairs += pair not in self.reached
+        self.reached.add(pair)
         self.tally.command(before, sent, observation)
         if run.violation is None and run.monitor.worlds:
-            after = abstract(run.state)
-            self.states.add(after)
-            if sent.crash is not None:
-                self.points.came_to(options, state, chosen, sent.crash, after)
+            self.states.add(abstract(run.state))
 
-    def _reachable(self) -> tuple[set[Abstract], set[Pair]]:
-        key = tuple((choice, tuple(sorted(values))) for choice, values in sorted(self.policy.items()))
-        if key != self._counted_for:
-            self._counted_for, self._counted = key, self.graph.reachable(self.policy)
-        return self._counted
+    def checked(self, checked: Checked) -> None:
+        """Tell what came of a known or a corpus trace."""
+        self._tell(KnownChecked(checked))
 
     def _found(self, finding: Finding) -> None:
+        self.counts[self.phase].findings += 1
         self._tell(FindingFound(finding, self.progress()))
 
     def _tell(self, event: Event) -> None:

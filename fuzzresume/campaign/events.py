@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
+from fuzzresume.campaign.coverage import Coverage
 from fuzzresume.campaign.findings import Finding
 from fuzzresume.campaign.verdicts import Verdict
 from fuzzresume.harness.target import Target
+
+if TYPE_CHECKING:
+    from fuzzresume.campaign.regress import Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,33 @@ class RunFinished:
     progress: Progress
 
 
+@dataclass
+class PhaseCount:
+    """What one phase did: its runs and commands, the pairs that it was the first to reach, what it found, and what it has
+    covered, in words."""
+
+    name: str
+    runs: int = 0
+    commands: int = 0
+    pairs: int = 0
+    findings: int = 0
+    covered: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseFinished:
+    """A phase has done its part."""
+
+    count: PhaseCount
+
+
+@dataclass(frozen=True, slots=True)
+class KnownChecked:
+    """A known finding, or a trace of the corpus, was tried."""
+
+    checked: Checked
+
+
 @dataclass(frozen=True, slots=True)
 class FindingFound:
     """A new finding, minimised; not confirmed yet."""
@@ -48,7 +79,12 @@ class FindingFound:
 
 @dataclass(frozen=True, slots=True)
 class TargetReport:
-    """All that a campaign says about one target. `troubles` are hangs and harness errors, in words."""
+    """All that a campaign says about one target. `troubles` are hangs and harness errors, in words.
+
+    `depths`: the depth that was enumerated under the default options, and the least under another option value; None for
+    either: every sequence within the bounds. `vacuous` says what never happened, so that nothing rests on it. `known` are
+    the findings looked past, `checked` what came of every trace that was tried first.
+    """
 
     target: Target
     verdicts: dict[str, Verdict]
@@ -56,7 +92,13 @@ class TargetReport:
     findings: list[Finding]
     progress: Progress
     troubles: list[str]
-    interrupted: bool = False
+    interrupted: bool
+    coverage: Coverage
+    depths: tuple[int | None, int | None] | None = None
+    phases: list[PhaseCount] = field(default_factory=list)
+    vacuous: list[str] = field(default_factory=list)
+    known: list[Finding] = field(default_factory=list)
+    checked: list[Checked] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +108,7 @@ class TargetFinished:
     report: TargetReport
 
 
-Event = TargetStarted | RunFinished | FindingFound | TargetFinished
+Event = TargetStarted | RunFinished | PhaseFinished | KnownChecked | FindingFound | TargetFinished
 
 
 class Handler(Protocol):

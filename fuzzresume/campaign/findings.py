@@ -45,13 +45,13 @@ class Diagnosis:
         return same and any(set(mine) < set(its) for mine in self.explanation for its in other.explanation)
 
 
-def diagnose(reference: Reference, violation: Violation, profile: Faults, target: Target) -> Diagnosis:
-    """Explain a violation and give it its property.
+def diagnose(reference: Reference, violation: Violation, profile: Faults, target: Target, *, largest: int = 2) -> Diagnosis:
+    """Explain a violation, by `largest` switches at once at most, and give it its property.
 
     Where the wire cannot name a question, an answer that reaches another one is the API's limit, not the engine's slip
     (docs/CONTRACT.md, *redeliver*: CO, reported with FI): those are findings of their own.
     """
-    explanation = tuple(sorted(explain(reference, violation.sights, profile)))
+    explanation = tuple(sorted(explain(reference, violation.sights, profile, largest=largest)))
     named = attribute(reference.workload, violation, explanation)
     sent = violation.command
     mute = sent.op in ("resume", "redeliver", "stray") and sent.at == "latest" and not target.capabilities.names_question
@@ -73,7 +73,8 @@ class Finding:
     `confirmed` is such as `3/3` (replays in real processes that reproduced it) or the words that say why there were none;
     `verdict` is `violated`, or `documented` where the framework states the weaker rule. `profile` are the deviations that
     the trace was judged beyond. `composite` are the sets of three switches that explain a minimal trace which no two do.
-    `tlc` is what TLC says of it: `confirmed`, `contradicted` or `not run`.
+    `tlc` is what TLC says of it: `confirmed`, `contradicted` or `not run`. `minimal`: without any one of its commands the
+    violation is gone; `executions` is what that took. `known` is the name of a finding that was known before.
     """
 
     target: Target
@@ -90,6 +91,9 @@ class Finding:
     profile: Faults = NONE
     composite: Explanation = ()
     tlc: str = "not run"
+    minimal: bool = False
+    executions: int = 0
+    known: str = ""
 
     @property
     def explanation(self) -> Explanation:

@@ -7,8 +7,8 @@ violations that need the special to have been spent on the way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import lru_cache
 
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.menu import Abstract, Label, Scope, Spent, abstract, command, menu, spend, token_for
@@ -19,8 +19,13 @@ from fuzzresume.contract.workload import Question
 Pair = tuple[Abstract, Label]
 
 
-class Node(NamedTuple):
-    """A node's key: the abstract state, and what has been spent."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """A node: the abstract state, and what has been spent.
+
+    There is one object for each, made by `node_of` and `loosened`: searches look nodes up all the time, and to hash what is
+    in them would take most of that.
+    """
 
     state: Abstract
     crashes: int
@@ -28,65 +33,82 @@ class Node(NamedTuple):
     failed: bool
 
 
+_one = lru_cache(maxsize=None)(Node)
+
+
 def node_of(state: State, spent: Spent) -> Node:
     """The node on which a run stands."""
-    return Node(abstract(state), spent.crashes, tuple(sorted(spent.specials)), spent.failed)
+    return _one(abstract(state), spent.crashes, tuple(sorted(spent.specials)), spent.failed)
+
+
+def loosened(node: Node) -> Node:
+    """The node without what was spent."""
+    return _one(node.state, 0, (), node.failed)
 
 
 Choice = tuple[str, str] | None
 """The legal choice that an edge rests on, or None."""
 
 
-class Graph:
-    """Every node reachable within the scope, its labels in menu order, and where each may lead by which choice."""
+Edges = dict[Node, dict[Label, dict[Node, dict[Choice, None]]]]
 
-    def __init__(self, reference: Reference, scope: Scope) -> None:
-        self.edges: dict[Node, dict[Label, dict[Node, dict[Choice, None]]]] = {}
-        self.first = node_of(State(), Spent())
-        self._build(reference, scope)
+
+class Graph:
+    """Every node reachable within the scope, its labels in menu order, and where each may lead by which choice.
+
+    `ordered` are all (state, command) pairs, those nearest to the start first.
+    """
+
+    def __init__(self, edges: Edges) -> None:
+        self.edges = edges
+        self.first = next(iter(edges))
+        self.ordered: tuple[Pair, ...] = tuple(dict.fromkeys((node.state, i) for node, out in edges.items() for i in out))
+        self.pairs = frozenset(self.ordered)
+        self.states = frozenset(node.state for node in edges)
+
+    @classmethod
+    def of(cls, reference: Reference, scope: Scope) -> Graph:
+        """Explore the reference within the scope."""
+        return cls(_explore(reference, scope))
 
     def leads(self, node: Node, item: Label) -> tuple[Node, ...]:
         """Where a command may lead, by any legal choice."""
         return tuple(self.edges.get(node, {}).get(item, ()))
 
-    def reachable(self, policy: Mapping[str, set[str]]) -> tuple[set[Abstract], set[Pair]]:
-        """The states, and the (state, command) pairs, of the graph of one policy: what coverage is counted out of.
-
-        A choice that the policy does not mention was never seen to be made; its edges stay in.
-        """
-        seen, todo = {self.first}, [self.first]
-        while todo:
-            for leads in self.edges[todo.pop()].values():
-                for onward, choices in leads.items():
-                    if onward not in seen and any(_allowed(choice, policy) for choice in choices):
-                        seen.add(onward)
-                        todo.append(onward)
-        return {node.state for node in seen}, {(node.state, item) for node in seen for item in self.edges[node]}
-
-    def _build(self, reference: Reference, scope: Scope) -> None:
-        start = (State(), Spent())
-        seen = {_concrete(*start)}
-        todo = deque([start])
-        while todo:
-            state, spent = todo.popleft()
-            out = self.edges.setdefault(node_of(state, spent), {})
-            for item in menu(reference.workload, state, spent, scope):
-                leads = out.setdefault(item, {})
-                sent = command(item, token_for(state, spent, item), _crash(item), _damage(item, scope))
-                for transition in reference.step(state, sent):
-                    kind, note = transition.expect.kind, transition.note
-                    choice = (note.choice, note.value) if note is not None else None
-                    for outcome in ("crashed", "failed") if kind == "crashed" else (kind,):
-                        after = spend(state, spent, sent, outcome)
-                        leads.setdefault(node_of(transition.state, after), {})[choice] = None
-                        key = _concrete(transition.state, after)
-                        if key not in seen:
-                            seen.add(key)
-                            todo.append((transition.state, after))
+    def loose(self) -> Graph:
+        """The same graph with nodes that are alike but for what was spent made one."""
+        edges: Edges = {}
+        for node, out in self.edges.items():
+            merged = edges.setdefault(loosened(node), {})
+            for item, leads in out.items():
+                onward = merged.setdefault(item, {})
+                for after, choices in leads.items():
+                    onward.setdefault(loosened(after), {}).update(choices)
+        return Graph(edges)
 
 
-def _allowed(choice: Choice, policy: Mapping[str, set[str]]) -> bool:
-    return choice is None or choice[0] not in policy or choice[1] in policy[choice[0]]
+def _explore(reference: Reference, scope: Scope) -> Edges:
+    edges: Edges = {}
+    start = (State(), Spent())
+    seen = {_concrete(*start)}
+    todo = deque([start])
+    while todo:
+        state, spent = todo.popleft()
+        out = edges.setdefault(node_of(state, spent), {})
+        for item in menu(reference.workload, state, spent, scope):
+            leads = out.setdefault(item, {})
+            sent = command(item, token_for(state, spent, item), _crash(item), _damage(item, scope))
+            for transition in reference.step(state, sent):
+                kind, note = transition.expect.kind, transition.note
+                choice = (note.choice, note.value) if note is not None else None
+                for outcome in ("crashed", "failed") if kind == "crashed" else (kind,):
+                    after = spend(state, spent, sent, outcome)
+                    leads.setdefault(node_of(transition.state, after), {})[choice] = None
+                    key = _concrete(transition.state, after)
+                    if key not in seen:
+                        seen.add(key)
+                        todo.append((transition.state, after))
+    return edges
 
 
 def _crash(item: Label) -> CrashPoint | None:

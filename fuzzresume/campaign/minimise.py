@@ -1,24 +1,30 @@
 """The minimiser: a trace from which no command can be taken away (docs/DESIGN.md, *Searching*).
 
 Works on the list of commands, not on the bytes that drew them: cut after the failing command, take away single commands and
-pairs until nothing more goes, then simplify what is left. A candidate counts only if it shows the same finding.
+pairs until nothing more goes, then simplify what is left. A candidate counts only if it shows the same finding; one in which
+the mechanisms that explain the finding could not show is not executed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations, pairwise
 
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, diagnose, excused, renumber
+from fuzzresume.campaign.witness import distinct, shorter
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import NONE
+from fuzzresume.contract.foresight import can_violate
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Question, Workload
-from fuzzresume.harness.run import profile_of
+from fuzzresume.harness.run import profile_of, scope_of
 from fuzzresume.harness.target import BadOption, Target
+
+WITNESSES = 8
+"""Shorter traces tried before anything is taken away, and once more when nothing can be."""
 
 BUDGET = 200
 """Executions that one minimisation may take; what it has by then is what it returns."""
@@ -27,14 +33,16 @@ BUDGET = 200
 class Minimiser:
     """Shrinks one finding's trace; `commands`, `diagnosis` and `target` follow the shortest candidate found so far."""
 
-    def __init__(self, executor: Executor, finding: Finding) -> None:
+    def __init__(self, executor: Executor, finding: Finding, late: Callable[[], bool] = lambda: False) -> None:
         self.executor = executor.on(finding.reference)
         self.target = finding.target
         self.diagnosis = finding.diagnosis
         self.commands = renumber(finding.commands[: finding.diagnosis.violation.index + 1])
-        self._beyond_documented = bool(finding.profile)
+        self._beyond = bool(finding.profile)
+        self._known = finding.profile - profile_of(finding.target.capabilities)
         self._excused = excused(finding.diagnosis, finding.target)
-        self._left = BUDGET
+        self._late = late
+        self.executions = 0
         self._refuted: set[tuple[tuple[Command, ...], str]] = set()
 
     @property
@@ -42,20 +50,56 @@ class Minimiser:
         """The deviations that the present trace is judged beyond."""
         return self._profile(self.target)
 
+    @property
+    def out(self) -> bool:
+        """The budget of executions or the time is used up: what there is now may not be minimal."""
+        return self.executions >= BUDGET or self._late()
+
     def run(self, pinned: frozenset[str] = frozenset()) -> tuple[Command, ...]:
-        """The 1-minimal commands. Options in `pinned` keep their values."""
+        """The 1-minimal commands, if the budget lasts. Options in `pinned` keep their values."""
+        self._look_for_shorter(self._one_question_executor())
         self._shorten()
-        while self._left > 0 and self._one_question() | self._simplify(pinned):
+        self._look_for_shorter(self._one_question_executor())
+        while not self.out and self._one_question() | self._simplify(pinned) | self._look_for_shorter():
             self._shorten()
         return self.commands
+
+    def put_into(self, finding: Finding) -> None:
+        """Make the finding what is left of it."""
+        finding.commands, finding.target, finding.diagnosis = self.commands, self.target, self.diagnosis
+        finding.options, finding.profile = dict(self.target.options), self.profile
+        finding.explained_by, finding.reference = self.diagnosis.explanation, self.executor.reference
+        finding.minimal, finding.executions = not self.out, self.executions
+
+    def _look_for_shorter(self, executor: Executor | None = None) -> bool:
+        """The shortest first; deletion ends where every command is needed as it stands."""
+        mechanisms = [frozenset(names) for names in self.diagnosis.explanation]
+        if not mechanisms:
+            return False
+        executor = executor or self.executor
+        points, scope = executor.crash_points(self.target), scope_of(self.target.capabilities)
+        budget = self.executions + WITNESSES
+        for candidate in shorter(executor.reference, self.commands, scope, self.profile, mechanisms, points):
+            if self._try(candidate, executor=executor):
+                return True
+            if self.executions >= budget:
+                break
+        return False
+
+    def _one_question_executor(self) -> Executor | None:
+        """The executor for a workload whose gates ask one question each; None where they do already."""
+        gates = {task.id: task.questions for task in self.executor.workload.tasks if task.questions}
+        if self.executor.workload.topology != "linear" or not any(asks > 1 for asks in gates.values()):
+            return None
+        return self.executor.on(Reference(Workload.linear(len(self.executor.workload.tasks), dict.fromkeys(gates, 1))))
 
     def _one_question(self) -> bool:
         """The same trace on a workload whose gates ask one question each: the first one's answers, or the last one's, or all
         of them but one."""
-        gates = {task.id: task.questions for task in self.executor.workload.tasks if task.questions}
-        if self.executor.workload.topology != "linear" or not any(asks > 1 for asks in gates.values()):
+        smaller = self._one_question_executor()
+        if smaller is None:
             return False
-        smaller = self.executor.on(Reference(Workload.linear(len(self.executor.workload.tasks), dict.fromkeys(gates, 1))))
+        gates = {task.id: task.questions for task in self.executor.workload.tasks if task.questions}
         asked = tuple(
             replace(c, token=c.token._replace(question=Question(c.token.question.task, 1))) if c.token else c
             for c in self.commands
@@ -86,9 +130,9 @@ class Minimiser:
             return
         i, known = died[-1], self.executor.crash_points(self.target)
         before, sent, after = self.commands[:i], self.commands[i], self.commands[i + 1 :]
-        for point in reversed(known.get(before[-1].op, ()) if before else ()):
+        for point in distinct(known.get(before[-1].op, ())) if before else ():
             yield (*before[:-1], replace(before[-1], crash=point), *after)
-        for point in reversed(known.get(sent.op, ()) if len(after) > 1 else ()):
+        for point in distinct(known.get(sent.op, ())) if len(after) > 1 else ():
             yield from ((*before, replace(sent, crash=point), *after[:k], *after[k + 1 :]) for k in range(len(after)))
 
     def _deletions(self) -> Iterator[tuple[Command, ...]]:
@@ -130,10 +174,14 @@ class Minimiser:
         target, executor = target or self.target, executor or self.executor
         candidate = renumber(commands)
         key = (candidate, repr((executor.workload, sorted(target.options.items()))))
-        if self._left <= 0 or not candidate or key in self._refuted:
+        if self.out or not candidate or key in self._refuted:
             return False
-        self._left -= 1
         profile = self._profile(target)
+        mechanisms = [frozenset(names) for names in self.diagnosis.explanation]
+        if mechanisms and not can_violate(executor.reference, candidate, profile, mechanisms):
+            self._refuted.add(key)
+            return False
+        self.executions += 1
         done = executor.execute(target, candidate, profile=profile, steered=True)
         if done.violation is not None:
             found = diagnose(executor.reference, done.violation, profile, target)
@@ -146,7 +194,7 @@ class Minimiser:
         return False
 
     def _profile(self, target: Target) -> Faults:
-        return profile_of(target.capabilities) if self._beyond_documented else NONE
+        return profile_of(target.capabilities) | self._known if self._beyond else NONE
 
 
 def _plainer(command: Command) -> Iterator[Command]:
@@ -160,5 +208,5 @@ def _plainer(command: Command) -> Iterator[Command]:
     if command.at == "question":
         yield replace(command, at="latest")
     if command.crash is not None and not command.crash.hook.startswith("effect."):
-        for hook in ("effect.after:1", "effect.before:2", "effect.after:2", "effect.before:3", "effect.after:3"):
+        for hook in ("effect.after:2", "effect.before:3"):
             yield replace(command, crash=CrashPoint(hook, 1, command.crash.by))

@@ -1,63 +1,74 @@
-"""Crash points are found, not guessed: remembered from what earlier commands passed (docs/DESIGN.md).
+"""Crash points are found, not guessed: those passed by earlier commands, one tried for each durable state (docs/DESIGN.md).
 
-A point is worth trying once per command, state and option set; then the points that led to different states are kept.
+Along one command what is durable only grows, so the states that deaths leave behind come in the order of the points: where
+two points led to the same state, so does every point between them, and a bisection finds each state.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from fuzzresume.contract.commands import CrashPoint, Op
 from fuzzresume.contract.menu import Abstract, Label
 from fuzzresume.harness.session import crash_points
 
-Place = tuple[str, Abstract, Label]
+Catalogue = Mapping[Op, tuple[CrashPoint, ...]]
+Place = tuple[object, Label]
+
+
+class CrashPoints:
+    """The crash points of one option set: what is known for each (abstract state, command), and what came of those tried.
+
+    `catalogue` gives the points of fault-free runs, and is asked once: for commands that never went through in their state.
+    """
+
+    def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+        self._ask = catalogue
+        self._catalogue: Catalogue | None = None
+        self._passed: dict[tuple[Abstract, Label], list[CrashPoint]] = {}
+        self._came: dict[Place, dict[CrashPoint, object]] = {}
+
+    def passed(self, state: Abstract, item: Label, hooks: tuple[str, ...]) -> None:
+        """Remember the hooks that a command passed in a state without dying."""
+        if not item.crash and hooks:
+            self._passed[state, _plain(item)] = crash_points(hooks)
+
+    def came_to(self, place: Place, point: CrashPoint, after: object) -> None:
+        """Remember where a death at `point` led: a node, or None for a violation."""
+        self._came.setdefault(place, {})[point] = after
+
+    def untried(self, state: Abstract, place: Place) -> CrashPoint | None:
+        """The next point that can lead elsewhere than those tried at `place`, kills first; None when none is left."""
+        points, came = self._points(state, place[1]), self._came.get(place, {})
+        for by in ("kill", "exception"):
+            if (found := _between([point for point in points if point.by == by], came)) is not None:
+                return found
+        return None
+
+    def leading_to(self, place: Place, wanted: object) -> CrashPoint | None:
+        """A point that is known to lead to `wanted`."""
+        return next((point for point, after in self._came.get(place, {}).items() if after == wanted), None)
+
+    def _points(self, state: Abstract, item: Label) -> Sequence[CrashPoint]:
+        if (known := self._passed.get((state, _plain(item)))) is not None:
+            return known
+        if self._catalogue is None:
+            self._catalogue = self._ask()
+        return self._catalogue.get(item.op, ())
 
 
 def _plain(item: Label) -> Label:
     return item._replace(crash=False, poison=None)
 
 
-@dataclass
-class CrashPoints:
-    """The crash points known for each (option set, abstract state, command), and what came of those tried."""
-
-    _known: dict[Place, list[CrashPoint]] = field(default_factory=dict)
-    _by_command: dict[tuple[str, str], list[CrashPoint]] = field(default_factory=dict)
-    _taught: set[str] = field(default_factory=set)
-    _tried: dict[Place, dict[CrashPoint, Abstract]] = field(default_factory=dict)
-
-    def taught(self, options: str) -> bool:
-        """Whether `teach` was called for this option set."""
-        return options in self._taught
-
-    def teach(self, options: str, catalogue: Mapping[Op, tuple[CrashPoint, ...]]) -> None:
-        """Take the points of fault-free runs: what a command falls back on in a state where it never went through."""
-        self._taught.add(options)
-        for op, points in catalogue.items():
-            self._by_command[(options, op)] = list(points)
-
-    def passed(self, options: str, state: Abstract, item: Label, hooks: tuple[str, ...]) -> None:
-        """Remember the hooks that a command passed in a state without dying."""
-        if not item.crash and hooks:
-            points = crash_points(hooks)
-            self._known.setdefault((options, state, _plain(item)), points)
-
-    def came_to(self, options: str, state: Abstract, item: Label, point: CrashPoint, after: Abstract) -> None:
-        """Remember the state that a death at `point` led to."""
-        self._tried.setdefault((options, state, item), {})[point] = after
-
-    def choose(
-        self, options: str, state: Abstract, item: Label, rng: random.Random, wanted: Abstract | None = None
-    ) -> CrashPoint | None:
-        """A point to die at: one that is known to lead to `wanted`, else one not tried yet, else any; None: none known."""
-        points = self._known.get((options, state, _plain(item))) or self._by_command.get((options, item.op)) or []
-        if not points:
-            return None
-        tried = self._tried.get((options, state, item), {})
-        known = [p for p, after in tried.items() if after == wanted]
-        if known:
-            return rng.choice(known)
-        return rng.choice([p for p in points if p not in tried] or points)
+def _between(points: Sequence[CrashPoint], came: Mapping[CrashPoint, object]) -> CrashPoint | None:
+    """The ends first, then the middle of the first stretch whose ends differ."""
+    for end in (points[-1:], points[:1]):
+        if end and end[0] not in came:
+            return end[0]
+    tried = [i for i, point in enumerate(points) if point in came]
+    for low, high in pairwise(tried):
+        if high - low > 1 and came[points[low]] != came[points[high]]:
+            return points[(low + high) // 2]
+    return None

@@ -85,6 +85,19 @@ class Tally:
                 break
 
 
+def vacuous(tally: Tally, can: Capabilities) -> list[str]:
+    """What never happened in the whole campaign, in words: a check that had nothing to look at has proved nothing."""
+    guards = {
+        "no recovered run completed": tally.exercised["LV"],
+        "no run went on after a death that left something durable": tally.exercised["PC"],
+        "no answer was delivered that had to be inert": tally.exercised["CO"],
+        "no input was sent again": tally.exercised["RS"],
+        "no fork was served": tally.exercised["FI"] or can.fork is None,
+        "no update broke its schema and no store was damaged": tally.exercised["CV"] or not (can.schema or can.tamper),
+    }
+    return [words for words, happened in guards.items() if not happened]
+
+
 def verdicts(tally: Tally, capabilities: Capabilities, findings: Sequence[Finding]) -> dict[str, Verdict]:
     """The verdict of every property, in the registry's order."""
     return {name: _verdict(name, tally, capabilities, findings) for name in PROPERTIES}
@@ -95,7 +108,7 @@ def _verdict(name: str, tally: Tally, can: Capabilities, findings: Sequence[Find
     broken = [f for f in mine if f.verdict == "violated" and not f.flaky]
     count = tally.exercised[name]
     if broken:
-        why = "; ".join(dict.fromkeys(f.title for f in broken))
+        why = "; ".join(dict.fromkeys(f"known: {f.title}" if f.known else f.title for f in broken))
         return Verdict("violated", f"{why}{_remark(name, tally)}", tuple(f.id for f in broken))
     if shaky := [f for f in mine if f.flaky]:
         why = "; ".join(f"{f.title}: {f.flaky}" for f in shaky)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fuzzresume.contract.commands import Command, letters, say
+from fuzzresume.contract.menu import Abstract
 from fuzzresume.contract.monitor import Exchange, Violation, reduce
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.state import Expect
@@ -61,6 +63,24 @@ def say_explanation(sets: Iterable[Sequence[str]]) -> str:
     return " or ".join("+".join(names) for names in sets) or "nothing known (unexplained)"
 
 
+def say_state(state: Abstract) -> str:
+    """A state of the coverage count: `crashed after {1}, asked 2.1; fork parked after {1}`."""
+    trunk, fork, latest, tampered, over = state
+    words = _branch(trunk)
+    if fork is not None:
+        words += f"; fork {_branch(fork)}" + (" (latest)" if latest == "fork" else "")
+    return words + ("; store damaged" if tampered else "") + ("; over" if over else "")
+
+
+def _branch(branch: Any) -> str:
+    status, visible, acked, inflight, asked, inherited, poisoned = branch
+    words = f"{status} after {_tasks(visible)}"
+    for name, questions in (("answered", acked), ("delivered to", inflight), ("asked", asked)):
+        if questions:
+            words += f", {name} {' '.join(q.text for q in questions)}"
+    return words + (", on inherited state" if inherited else "") + (", poisoned" if poisoned else "")
+
+
 def wire_names(exchanges: Iterable[Exchange]) -> dict[str, str]:
     """Wire text of each answer → its short name."""
     commands = tuple(command for command, _ in exchanges)
@@ -79,4 +99,4 @@ def _tasks(tasks: Iterable[int]) -> str:
     return "{" + ", ".join(str(t) for t in sorted(tasks)) + "}"
 
 
-__all__ = ["say_commands", "say_expect", "say_explanation", "say_observation", "say_violation", "wire_names"]
+__all__ = ["say_commands", "say_expect", "say_explanation", "say_observation", "say_state", "say_violation", "wire_names"]

@@ -10,6 +10,7 @@ import msgspec
 
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.findings import Finding
+from fuzzresume.report.sentence import sentence
 
 SCHEMA = "fuzzresume.campaign/1"
 
@@ -26,7 +27,7 @@ def campaign_json(seed: int, reports: Sequence[TargetReport], exit_code: int) ->
 
 
 def _target(report: TargetReport) -> dict[str, Any]:
-    progress = report.progress
+    progress, coverage = report.progress, report.coverage
     return {
         "target": report.target.label,
         "packages": report.target.packages,
@@ -35,13 +36,38 @@ def _target(report: TargetReport) -> dict[str, Any]:
         },
         "policy": report.policy,
         "findings": [_finding(finding) for finding in report.findings],
-        "coverage": {"states": list(progress.states), "pairs": list(progress.pairs)},
+        "known": [{"name": f.known, "id": f.id, "property": f.property_name, "seen": f.seen} for f in report.known],
+        "checked": [{"name": c.name, "outcome": c.outcome, "known": c.known} for c in report.checked],
+        "coverage": {
+            "states": list(coverage.states),
+            "pairs": list(coverage.pairs),
+            "open": coverage.open,
+            "unreached": [{"state": u.state, "command": u.command, "why": u.why} for u in coverage.unreached],
+        },
+        "depths": None if report.depths is None else [_depth(depth) for depth in report.depths],
+        "phases": [
+            {
+                "name": count.name,
+                "runs": count.runs,
+                "commands": count.commands,
+                "pairs": count.pairs,
+                "findings": count.findings,
+                "covered": count.covered,
+            }
+            for count in report.phases
+        ],
+        "vacuous": report.vacuous,
+        "sentence": sentence(report),
         "runs": progress.runs,
         "commands": progress.commands,
         "seconds": round(progress.seconds, 3),
         "troubles": report.troubles,
         "interrupted": report.interrupted,
     }
+
+
+def _depth(depth: int | None) -> int | str:
+    return "all within the bounds" if depth is None else depth
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -58,6 +84,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "expected": expected,
         "observed": observed,
         "explained_by": [list(names) for names in finding.explanation],
+        "minimal": finding.minimal,
+        "executions": finding.executions,
         "confirmed": finding.confirmed,
         "flaky": finding.flaky,
         "tlc": finding.tlc,

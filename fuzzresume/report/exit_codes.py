@@ -12,7 +12,7 @@ class Exit(IntEnum):
     """Exit codes of every `fuzzresume` command."""
 
     OK = 0  # nothing violated; for replay: no longer reproduces; for tla: all as stated
-    VIOLATED = 1  # at least one property is violated; for replay: reproduces; for tla: something differs
+    VIOLATED = 1  # something that was not known violates a property; for replay: reproduces; for tla: something differs
     USAGE = 2  # the command line, a target, an option or a file is wrong
     UNDETERMINED = 3  # not violated, but unexercised, flaky, hung or broken; or TLC contradicts; for replay: cannot run
     INTERRUPTED = 130  # Ctrl-C: what was found is kept and printed
@@ -20,14 +20,14 @@ class Exit(IntEnum):
 
 def exit_code(reports: Iterable[TargetReport]) -> Exit:
     """The exit code of a campaign: an interrupt first, then a finding that TLC contradicts, for then nothing of what is
-    said can be trusted; then the worst of its targets."""
+    said can be trusted; then the worst of its targets. Findings that were known before are not counted."""
     reports = list(reports)
     verdicts = {v.verdict for report in reports for v in report.verdicts.values()}
     if any(report.interrupted for report in reports):
         return Exit.INTERRUPTED
     if any(finding.tlc == "contradicted" for report in reports for finding in report.findings):
         return Exit.UNDETERMINED
-    if "violated" in verdicts:
+    if any(f.verdict == "violated" and not f.flaky for report in reports for f in report.findings):
         return Exit.VIOLATED
     if "unexercised" in verdicts or any(report.troubles for report in reports):
         return Exit.UNDETERMINED

@@ -11,6 +11,8 @@ from rich.text import Text
 from fuzzresume.campaign.events import (
     Event,
     FindingFound,
+    KnownChecked,
+    PhaseCount,
     Progress,
     RunFinished,
     TargetFinished,
@@ -20,6 +22,7 @@ from fuzzresume.campaign.events import (
 from fuzzresume.campaign.findings import Finding, options_text
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.words import say_explanation
+from fuzzresume.report.sentence import sentence
 
 STYLES = {
     "holds": "green",
@@ -28,6 +31,10 @@ STYLES = {
     "inapplicable": "dim",
     "unexercised": "magenta",
 }
+
+
+REASONS = 5
+"""Reasons for unreached pairs that the terminal names."""
 
 
 class Screen(Console):
@@ -65,6 +72,9 @@ class Terminal:
                 confirmed = f"confirmed {finding.confirmed}" if finding.confirmed != "not run" else "not confirmed"
                 line = f"  {finding.id} {finding.title} · {len(finding.commands)} commands · {confirmed}"
                 self._console.print(Text(f"{line} · run {progress.runs}"))
+            case KnownChecked(checked):
+                kind = "known" if checked.known else "corpus"
+                self._console.print(Text(f"  {kind} {checked.name}: {checked.outcome}", style="dim"))
             case TargetFinished(report):
                 if self._status is not None:
                     self._status.stop()
@@ -101,11 +111,30 @@ def report_of(report: TargetReport) -> Group:
             Text("policy: " + " · ".join(f"{choice}: {value}" for choice, value in report.policy.items()), style="dim")
         )
     parts += [finding_panel(finding) for finding in report.findings]
+    parts += [Text(f"known {f.known}: {f.title} · seen {f.seen} times", style="dim") for f in report.known]
+    parts += [Text(phase_line(count), style="dim") for count in report.phases]
+    parts += [Text(line, style="dim") for line in unreached_lines(report)]
+    parts += [Text(f"nothing to go by: {words}", style="magenta") for words in report.vacuous]
     parts += [Text(f"trouble: {words}", style="magenta") for words in report.troubles]
     parts.append(Text(progress_line(report.progress) + f" · {report.progress.seconds:.1f} s", style="dim"))
     if report.interrupted:
         parts.append(Text("interrupted: this is what was found until then", style="bold yellow"))
+    parts.append(Text(sentence(report), style="bold"))
     return Group(*parts)  # type: ignore[arg-type]
+
+
+def phase_line(count: PhaseCount) -> str:
+    """What one phase did."""
+    words = f"{count.name}: {count.runs} runs, {count.commands} commands, {count.pairs} new pairs, {count.findings} findings"
+    return f"{words}; {count.covered}" if count.covered else words
+
+
+def unreached_lines(report: TargetReport) -> list[str]:
+    """Why pairs were not reached, the frequent reasons in a line each; the JSON report lists the pairs."""
+    reasons = list(report.coverage.reasons.items())
+    lines = [f"{count} pairs not reached: {why}" for why, count in reasons[:REASONS]]
+    rest = sum(count for _, count in reasons[REASONS:])
+    return lines + ([f"{rest} pairs not reached for {len(reasons) - REASONS} further reasons"] if rest else [])
 
 
 def finding_panel(finding: Finding) -> Panel:
@@ -118,6 +147,8 @@ def finding_panel(finding: Finding) -> Panel:
     body.append(f"expected  {expected}\n", style="green")
     body.append(f"observed  {observed}\n", style="red")
     body.append(f"explained by {explained} · seen {finding.seen} times · confirmed {finding.confirmed} · tlc {finding.tlc}")
+    if finding.minimal:
+        body.append(f" · 1-minimal after {finding.executions} executions")
     if finding.flaky:
         body.append(f" · {finding.flaky}", style="magenta")
     body.append(f"\noptions {options_text(finding.options)}", style="dim")

@@ -1,0 +1,85 @@
+"""The first phase: traces that are known already, each tried once (docs/DESIGN.md, *Searching*).
+
+A known finding that still shows is looked past: its mechanism joins the profile under which runs are judged, so it neither
+stops a run nor is reported again. Any other trace is a seed: what it shows is a finding like every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fuzzresume.campaign.findings import Finding, diagnose
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.trace import Trace
+from fuzzresume.harness.env import Unsupported
+from fuzzresume.harness.target import Target, TargetError
+
+if TYPE_CHECKING:
+    from fuzzresume.campaign.campaign import Campaign
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One trace that was tried: its name, and `still shows`, `no longer shows`, or why it could not be tried."""
+
+    name: str
+    outcome: str
+    known: bool
+
+
+class Regress:
+    """Tries the traces of one target; those of other targets are passed over."""
+
+    name = "regress"
+
+    def __init__(self, campaign: Campaign, known: Sequence[Trace], corpus: Sequence[Trace]) -> None:
+        self._campaign = campaign
+        self._known = known
+        self._corpus = corpus
+        self.checked: list[Checked] = []
+
+    def run(self) -> None:
+        """Try them all, or as many as there is time for."""
+        for trace, known in self._traces():
+            if self._campaign.late:
+                self._done(trace, "not tried: the time was over", known)
+                continue
+            try:
+                target = Target(self._campaign.target.adapter, trace.options)
+                outcome = self._try(target, trace, known)
+            except (TargetError, Unsupported) as error:
+                outcome = f"cannot run: {error}"
+            self._done(trace, outcome, known)
+
+    def _traces(self) -> Iterator[tuple[Trace, bool]]:
+        for traces, known in ((self._known, True), (self._corpus, False)):
+            yield from ((trace, known) for trace in traces if trace.target == self._campaign.target.adapter.name)
+
+    def _try(self, target: Target, trace: Trace, known: bool) -> str:
+        campaign = self._campaign
+        executor = campaign.executor.on(Reference(trace.workload))
+        profile = frozenset(trace.found.beyond if trace.found else ())
+        campaign.runs += 1
+        campaign.counts[self.name].runs += 1
+        done = executor.execute(target, trace.commands, profile=profile)
+        campaign.commands += done.sent
+        campaign.counts[self.name].commands += done.sent
+        if done.violation is None:
+            return f"cannot run: {done.stopped}" if done.stopped else "no longer shows"
+        if known:
+            diagnosis = diagnose(executor.reference, done.violation, profile, target)
+            name = trace.found.id if trace.found is not None else ""
+            finding = Finding(
+                target, dict(target.options), trace.commands, diagnosis, diagnosis.explanation, executor.reference
+            )
+            campaign.collector.look_past(finding, name)
+        else:
+            campaign.collector.take(target, done.exchanges, executor.reference)
+        return "still shows"
+
+    def _done(self, trace: Trace, outcome: str, known: bool) -> None:
+        name = trace.found.id if trace.found is not None else "trace"
+        self.checked.append(Checked(name, outcome, known))
+        self._campaign.checked(self.checked[-1])

@@ -1,0 +1,150 @@
+"""Two ways to choose where a run goes next (docs/DESIGN.md, *Searching*).
+
+`Enumeration` takes the open goal nearest to the start, so what it has covered is said as a depth; what was spent tells its
+nodes apart. `Tour` hunts for (state, command) pairs that were never reached, through deaths that the reference foresees too,
+until none can be; what its runs spend is not counted, so that each of them reaches many pairs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterator
+
+from fuzzresume.campaign.atlas import Atlas, Goal, Step
+from fuzzresume.campaign.graph import Node, Pair
+from fuzzresume.contract.menu import SPECIALS, Label
+
+STEPS = 16
+"""Commands a run at most: no goal lies deeper at the default bounds."""
+
+Wanted = Callable[[Node, Label], bool]
+Found = tuple[Goal, Step]
+"""A goal, and the first step of a shortest way to it."""
+
+
+def search(atlas: Atlas, node: Node, offered: Collection[Label], wanted: Wanted, *, foresee: bool) -> Iterator[list[Found]]:
+    """The goals in order of their distance from `node`, a list for each distance that has any.
+
+    `offered` are the labels that this run may send now: what it has no room for, it has no room for later either.
+    `foresee`: also through nodes where nobody stood yet, if the reference says that an open label may lead there.
+    """
+    spent = {kind for kind in ("crash", "special") if not any(kind in _spends(item) for item in offered)}
+    level: list[tuple[Node, Step | None]] = [(node, None)]
+    seen = {node}
+    while level:
+        goals: list[Found] = []
+        onward: list[tuple[Node, Step | None]] = []
+        for at, first in level:
+            for item in atlas.labels(at):
+                if item not in offered if first is None else spent & _spends(item):
+                    continue
+                step = atlas.next_step(at, item)
+                if step is not None and wanted(at, item) and not (first and atlas.given_up((at, item))):
+                    goals.append(((at, item), first or step))
+                for after, way in _leads(atlas, at, item, step, foresee):
+                    if after not in seen:
+                        seen.add(after)
+                        onward.append((after, first or way))
+        if goals:
+            yield goals
+        level = onward
+
+
+def _spends(item: Label) -> set[str]:
+    special = item.op in SPECIALS or item.poison is not None
+    return {kind for kind, spends in (("crash", item.crash), ("special", special)) if spends}
+
+
+def _leads(atlas: Atlas, node: Node, item: Label, untried: Step | None, foresee: bool) -> Iterator[tuple[Node, Step]]:
+    for step, after in atlas.went.get((node, item), {}).items():
+        if after is not None:
+            yield after, step
+    if foresee and untried is not None:
+        yield from ((after, untried) for after in atlas.graph.leads(node, item))
+
+
+class Enumeration:
+    """Shortest first: every open label of every node, those nearest to the start first."""
+
+    name = "enumerate"
+
+    def __init__(self, atlas: Atlas) -> None:
+        self.atlas = atlas
+
+    @property
+    def depth(self) -> int | None:
+        """Every command was sent in every node that fewer than this many commands reach; None: in every node there is."""
+        for distance, goals in enumerate(self._levels(self.atlas.graph.first), 0):
+            if goals:
+                return distance
+        return None
+
+    def begin(self) -> None:
+        """A run begins."""
+
+    def next(self, node: Node, offered: Collection[Label]) -> Found | None:
+        """The nearest open goal, of the kind least often sent."""
+        goals = next(search(self.atlas, node, offered, lambda *_: True, foresee=False), None)
+        return min(goals, key=lambda found: self.atlas.rareness(found[0])) if goals else None
+
+    def _levels(self, node: Node) -> Iterator[bool]:
+        """For each distance, whether a label is open there."""
+        level, seen = [node], {node}
+        while level:
+            yield any(self.atlas.open(at, item) for at in level for item in self.atlas.labels(at))
+            onward = []
+            for at in level:
+                for item in self.atlas.labels(at):
+                    for after in self.atlas.went.get((at, item), {}).values():
+                        if after is not None and after not in seen:
+                            seen.add(after)
+                            onward.append(after)
+            level = onward
+
+
+class Tour:
+    """Each run goes to a pair drawn from the kind least often sent, wherever it lies ahead, then on to the nearest."""
+
+    name = "tour"
+
+    def __init__(self, atlas: Atlas, rng: random.Random) -> None:
+        self.atlas = atlas
+        self._rng = rng
+        self._pairs: set[Pair] = set()
+        self._drawn: Goal | None = None
+        self._far = False
+
+    def begin(self) -> None:
+        """A run begins: its first goal is drawn."""
+        self._far, self._drawn = True, None
+
+    def next(self, node: Node, offered: Collection[Label]) -> Found | None:
+        """The first step towards the drawn goal, then towards the nearest; None when nothing is left ahead of this run."""
+        if not self._far:
+            goals = next(search(self.atlas, node, offered, self._new, foresee=True), None)
+            return self._rarest(goals) if goals else None
+        if self._drawn is not None:
+            drawn = self._drawn
+            goals = next(search(self.atlas, node, offered, lambda *goal: goal == drawn, foresee=True), None)
+            if goals:
+                return goals[0]
+        found = [found for goals in search(self.atlas, node, offered, self._new, foresee=True) for found in goals]
+        if not found:
+            return None
+        self._drawn, step = self._rarest(found)
+        return self._drawn, step
+
+    def reached(self, node: Node, item: Label) -> None:
+        """A label was sent in a node."""
+        self._pairs.add((node.state, item))
+        if (node, item) == self._drawn:
+            self._far = False
+
+    def _new(self, node: Node, item: Label) -> bool:
+        pair = (node.state, item)
+        return pair not in self._pairs and pair in self.atlas.graph.pairs
+
+    def _rarest(self, found: list[Found]) -> Found:
+        rareness = [self.atlas.rareness(goal) for goal, _ in found]
+        fewest = min(rareness)
+        return self._rng.choice([pair for pair, sent in zip(found, rareness, strict=True) if sent == fewest])

@@ -1,0 +1,36 @@
+"""The trace files that a command line names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fuzzresume.contract.trace import Trace, TraceError, load
+from fuzzresume.report.usage import fail
+
+
+def files_of(paths: Sequence[Path]) -> Iterator[Path]:
+    """The files named, and every .json file below the folders named. Ends the program for a path that is not there."""
+    for path in paths:
+        if path.is_dir():
+            found = sorted(path.rglob("*.json"))
+            if not found:
+                fail(f"{path}: there is no trace in this folder")
+            yield from found
+        elif path.exists():
+            yield path
+        else:
+            fail(f"{path}: there is no such file")
+
+
+def trace_of(path: Path) -> Trace:
+    """The trace in a file. Ends the program where there is none."""
+    try:
+        return load(path)
+    except TraceError as error:
+        fail(str(error))
+
+
+def traces_of(paths: Sequence[Path]) -> list[Trace]:
+    """The traces in files and folders. Ends the program at the first that is none."""
+    return [trace_of(path) for path in files_of(paths)]

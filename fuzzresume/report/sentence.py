@@ -1,0 +1,57 @@
+"""A campaign's last sentence: what one may believe of a target after it, and nothing beyond that."""
+
+from __future__ import annotations
+
+from fuzzresume.campaign.events import TargetReport
+
+BOUNDS = "one crash and one special command a run"
+
+
+def sentence(report: TargetReport) -> str:
+    """One sentence on coverage, one on depth, one on the findings, and what keeps the whole from being determined."""
+    parts = [_coverage(report), *_depth(report), _findings(report)]
+    return f"{report.target.label}: {' '.join(parts)}{_undetermined(report)}"
+
+
+def _coverage(report: TargetReport) -> str:
+    (states, all_states), (pairs, all_pairs) = report.coverage.states, report.coverage.pairs
+    counts = f"{states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference"
+    if pairs == all_pairs:
+        return f"Every transition of the reference was exercised ({counts})."
+    if report.coverage.complete:
+        return f"Every transition of the reference that this target can reach was exercised ({counts})."
+    return f"{counts} were exercised, {report.coverage.open} further pairs were not tried yet."
+
+
+def _depth(report: TargetReport) -> list[str]:
+    if report.depths is None:
+        return []
+    first, others = report.depths
+    other = "other " if any(finding.verdict == "violated" for finding in report.findings) or report.known else ""
+    reach = f"within the bounds ({BOUNDS})" if first is None else f"up to depth {first}"
+    if first == 0:
+        return ["No depth was enumerated yet."]
+    rest = "" if others is None else f", up to depth {others} with each other option value"
+    return [f"No {other}violation exists {reach}{rest}."]
+
+
+def _findings(report: TargetReport) -> str:
+    broken = [finding for finding in report.findings if finding.verdict == "violated"]
+    if not broken:
+        return "Nothing new was found." if report.known else "Nothing was found."
+    minimal = sum(finding.minimal for finding in broken)
+    one = len(broken) == 1
+    count = (
+        f"1 finding, {'' if minimal else 'not '}1-minimal" if one else f"{len(broken)} findings, {minimal} of them 1-minimal"
+    )
+    return f"{count}: {', '.join(sorted({f.property_name for f in broken}))} violated."
+
+
+def _undetermined(report: TargetReport) -> str:
+    unexercised = [name for name, verdict in report.verdicts.items() if verdict.verdict == "unexercised"]
+    reasons = [f"{', '.join(unexercised)} unexercised"] if unexercised else []
+    if report.troubles:
+        reasons.append("1 trouble" if len(report.troubles) == 1 else f"{len(report.troubles)} troubles")
+    if report.interrupted:
+        reasons.append("interrupted")
+    return f" Undetermined: {', '.join(reasons)}." if reasons else ""
