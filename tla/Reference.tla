@@ -153,17 +153,23 @@ Resume(s, c) ==
                         \cup (IF q \notin b.inflight THEN Inert(s, c, b, "resume", FALSE) ELSE {})
                    ELSE MustBeInert(s, c, b))
 
+(* A branch that asks the question takes what comes for it, new or old.                                                     *)
+Waits(b, token) == b.status = "parked" /\ QuestionOf(token) \in Pending(b)
+
 Redeliver(s, c) ==
     LET b == Addressed(s, c.branch)
         q == QuestionOf(c.token)
-    IN  (IF b.status = "crashed" /\ q \in b.inflight
+    IN  (IF Waits(b, c.token) THEN Resume(s, c) ELSE {})
+        \cup
+        (IF b.status = "crashed" /\ q \in b.inflight
          THEN GoOn(s, c, b, With(b.answers, q, c.token), c.token, Note("redeliver@crashed", "recovers")) ELSE {})
         \cup MustBeInert(s, c, b)
 
 (* The same wire call as a resume: where the question is open after all, it is one. *)
 Stray(s, c) ==
     LET b == Addressed(s, c.branch)
-    IN  IF b.status = "crashed" /\ QuestionOf(c.token) \in b.inflight THEN Resume(s, c) ELSE MustBeInert(s, c, b)
+    IN  IF Waits(b, c.token) \/ (b.status = "crashed" /\ QuestionOf(c.token) \in b.inflight) THEN Resume(s, c)
+        ELSE MustBeInert(s, c, b)
 
 -------------------------------------------------------------------------------
 (* Forks. *)

@@ -97,6 +97,8 @@ class Reference:
     def _redeliver(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         token = _token(command)
         branch = state.branch(command.branch)
+        if self._waits(branch, token.question):
+            yield from self._resume(state, command, faults)  # of the branches that may be meant, one asks after all
         if branch.status == "crashed" and token.question in branch.inflight:
             note = Note("redeliver@crashed", "recovers")
             served = with_answer(branch.answers, token.question, token)
@@ -104,11 +106,15 @@ class Reference:
         yield from self._must_be_inert(state, command, faults, branch)
 
     def _stray(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
-        branch = state.branch(command.branch)
-        if branch.status == "crashed" and _token(command).question in branch.inflight:
+        branch, question = state.branch(command.branch), _token(command).question
+        if self._waits(branch, question) or (branch.status == "crashed" and question in branch.inflight):
             yield from self._resume(state, command, faults)  # the same wire call, and the question is open after all
         else:
             yield from self._must_be_inert(state, command, faults, branch)
+
+    def _waits(self, branch: Branch, question: Question) -> bool:
+        """Whether the branch asks this very question: it takes what comes for it, new or old."""
+        return branch.status == "parked" and next_question(self.workload, branch) == question
 
     def _fork(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         token = _token(command)

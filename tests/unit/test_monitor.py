@@ -45,6 +45,34 @@ LEGAL = {
         (Command("fork", FORK), seen("parked", enters=[2], before=(1,), after=(1,), asked=(Q2,))),
     ],
     "a fork is refused": [START, FIRST, (Command("fork", FORK), seen("refused", before=(1,), after=(1,)))],
+    "a branch that asks takes what nobody was thought to ask for": [
+        *WHOLE,
+        (Command("fork", FORK), seen("parked", before=(1,), after=(1,), asked=(Q2,))),
+        (
+            Command("stray", Token(Q2, 4)),
+            seen(
+                "completed",
+                effects=(Mark(2, (FORK.text, Token(Q2, 4).text)), Mark(3)),
+                before=(1,),
+                after=(1, 2, 3),
+                marks=(Mark(1), Mark(2, (FORK.text, Token(Q2, 4).text)), Mark(3)),
+            ),
+        ),
+    ],
+    "a branch that asks takes an earlier answer": [
+        *WHOLE,
+        (Command("fork", FORK), seen("parked", before=(1,), after=(1,), asked=(Q2,))),
+        (
+            Command("redeliver", B),
+            seen(
+                "completed",
+                effects=(Mark(2, (FORK.text, B.text)), Mark(3)),
+                before=(1,),
+                after=(1, 2, 3),
+                marks=(Mark(1), Mark(2, (FORK.text, B.text)), Mark(3)),
+            ),
+        ),
+    ],
     "a fork of a finished run": [
         *WHOLE,
         (Command("fork", FORK), seen("parked", before=(1,), after=(1,), asked=(Q2,))),

@@ -1,5 +1,6 @@
 """Running TLC: what is stopped is stopped, however early."""
 
+import os
 import signal
 import subprocess
 import threading
@@ -13,11 +14,12 @@ from fuzzresume.formal.toolchain import Running, TlcError
 def test_a_stop_while_a_process_starts_kills_it(tmp_path, monkeypatch):
     """The interrupt comes when the process is there and nobody has entered it yet."""
     started, stopping = threading.Event(), threading.Event()
+    os.mkfifo(tmp_path / "never-written")
 
     real = subprocess.Popen
 
     def popen(*args, **kwargs):
-        process = real(*args, **kwargs, stdin=subprocess.PIPE)
+        process = real(*args, **kwargs)
         started.set()
         stopping.wait()
         return process
@@ -25,7 +27,7 @@ def test_a_stop_while_a_process_starts_kills_it(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", popen)
     running = Running()
     with ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(running.output, ["cat"], tmp_path)
+        ended = pool.submit(running.output, ["cat", "never-written"], tmp_path)
         started.wait()
         stopping.set()
         running.stop()

@@ -184,7 +184,7 @@ class StrayPoisons(Faults):
         return None
 
     def unasked(self, engine: Engine, question: Question) -> str | None:
-        return engine.run.strays[0] if engine.run.strays else None
+        return engine.run.stray
 
 
 class Misroute(Faults):

@@ -109,7 +109,7 @@ class Run:
     branches: dict[str, Branch] = field(default_factory=dict)
     created: int = 0
     moved: str = ""
-    strays: list[str] = field(default_factory=list)
+    stray: str | None = None
 
     @classmethod
     def fold(cls, rows: Iterable[Stored], workload: Workload, latest_rule: Latest) -> Run:
@@ -148,15 +148,15 @@ class Run:
         """Take one row into account."""
         seq, row = stored
         if row.kind == "stray":
-            self.strays.append(row.body["token"])
+            self.stray = row.body["token"]
             return
         if row.kind == "epoch":
             self.branches = {}
         if row.kind in ("epoch", "fork"):
             self.branches[row.branch] = Branch(row.branch, self.workload)
             self.created += 1
-        if row.kind == "answer" and row.body["token"] in self.strays:
-            self.strays.remove(row.body["token"])
+        if row.kind == "answer" and row.body["token"] == self.stray:
+            self.stray = None
         branch = self.branches[row.branch]
         branch.apply(row)
         branch.seq, self.moved = seq, row.branch
