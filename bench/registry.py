@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import contract, crashes, overhead
+from bench import contract, crashes, mutants, overhead, pairs, workers
 from bench.results import Row
 
 Benchmark = Callable[[bool], list[Row]]
 
 BENCHMARKS: dict[str, Benchmark] = {
+    "a": pairs.benchmark,
+    "b": mutants.benchmark,
     "c": crashes.benchmark,
     "d": overhead.benchmark,
     "e": contract.benchmark,
+    "f": workers.benchmark,
 }

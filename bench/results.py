@@ -8,7 +8,9 @@ import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from math import inf
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 from rich.table import Table
@@ -33,12 +35,13 @@ class Target:
 class Row:
     """One figure: the median of `repetitions` measurements, in `unit`.
 
-    `alternative` names what was measured beside it, in the same unit and the same run; None where nothing compares.
+    `alternative` names what was measured beside it, in the same unit and the same run; None where nothing compares. A
+    value of None was never reached, and neither was that of an alternative that has a name.
     """
 
     letter: str
     name: str
-    value: float
+    value: float | None
     unit: str
     repetitions: int
     target: Target | None = None
@@ -50,6 +53,8 @@ class Row:
         """Whether the value reaches its target."""
         if self.target is None:
             return "no target"
+        if self.value is None:
+            return "no"
         figure = self.target.figure
         return "yes" if (self.value >= figure if self.target.direction == ">=" else self.value <= figure) else "no"
 
@@ -89,13 +94,21 @@ def table(rows: Iterable[Row]) -> Table:
         shown.add_column(heading, justify="right" if heading in ("value", "n") else "left")
     for row in rows:
         target = f"{row.target.direction} {number(row.target.figure)}: {row.met}" if row.target else "-"
-        other = "-" if row.alternative_value is None else f"{row.alternative}: {number(row.alternative_value)}"
+        other = "-" if row.alternative is None else f"{row.alternative}: {number(row.alternative_value)}"
         style = {"yes": "green", "no": "red", "no target": ""}[row.met]
-        value = f"{number(row.value)} {row.unit}"
+        value = number(row.value) if row.value is None else f"{number(row.value)} {row.unit}"
         shown.add_row(row.letter, row.name, value, target, other, str(row.repetitions), style=style)
     return shown
 
 
-def number(value: float) -> str:
-    """Three significant digits, thousands apart: `0.0123`, `1.04`, `118`, `1,320`."""
+def middle(figures: Iterable[float]) -> float | None:
+    """The median of figures that are infinite where something never happened; None where that is the median."""
+    found = median(figures)
+    return None if found == inf else found
+
+
+def number(value: float | None) -> str:
+    """Three significant digits, thousands apart: `0.0123`, `1.04`, `118`, `1,320`; `not reached` where there is none."""
+    if value is None:
+        return "not reached"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,181 @@
+"""(a) Runs until every (state, command) pair is reached: the tour, beside random walks and a plain Hypothesis machine.
+
+All stay with the default options and with the bounds of the tour's runs, in process. The pairs are those of the reference's
+graph at the default bounds, and 100 % are those that any run of any method reached in this benchmark: no engine goes every
+legal way, so no target shows all of the graph.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil, inf
+
+from bench.apart import apart
+from bench.place import place
+from bench.plain import PlainMachine, play
+from bench.results import Row, Target, middle
+from fuzzresume.campaign.campaign import Budget, Campaign
+from fuzzresume.campaign.events import Event
+from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.graph import Graph, Pair
+from fuzzresume.campaign.phases import CRASHES, SPECIALS, TourPhase
+from fuzzresume.campaign.walks import STEPS
+from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.menu import Label, abstract, label
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.env import Unsupported
+from fuzzresume.harness.run import Run, profile_of, scope_of
+from fuzzresume.harness.target import Target as Subject
+from fuzzresume.harness.target import load_adapter
+
+WORKLOAD = Workload.linear()
+EARLY = 200
+"""The number of runs after which the shares are compared."""
+
+TARGETS: dict[str, Target | None] = {"langgraph": Target("<=", EARLY - 1), "reference": None}
+
+
+@dataclass
+class Reached:
+    """The run in which each pair was reached first, and how many runs were made."""
+
+    runs: int = 0
+    first: dict[Pair, int] = field(default_factory=dict)
+
+    def until(self, pairs: frozenset[Pair], share: float) -> float:
+        """Runs until that share of the pairs was reached; infinite when it never was."""
+        return sorted(self.first.get(pair, inf) for pair in pairs)[ceil(share * len(pairs)) - 1]
+
+    def share(self, pairs: frozenset[Pair], runs: int | None = None) -> float:
+        """The percentage of the pairs that was reached by then, or at the end."""
+        return 100 * sum(self.first.get(pair, inf) <= (runs or self.runs) for pair in pairs) / len(pairs)
+
+    def last(self, pairs: frozenset[Pair]) -> int:
+        """The run that reached the last new pair."""
+        return max(self.first[pair] for pair in pairs & self.first.keys())
+
+
+def tour(adapter: str, seed: int, most: int) -> Reached:
+    """The tour of the default options, until nothing new is left for it."""
+    reached = Reached()
+    with place() as folder:
+        executor = Executor(Reference(WORKLOAD), folder)
+        campaign = Campaign(Subject(load_adapter(adapter)), {}, executor, seed, Budget(None, most), chosen=("tour",))
+        campaign.phases = [TourPhase(campaign, campaign.tours[:1], campaign.rng)]
+
+        class Watch:
+            """Dates the pairs that are new."""
+
+            def handle(self, event: Event) -> None:
+                """A run ended."""
+                for pair in campaign.reached - reached.first.keys():
+                    reached.first[pair] = campaign.runs
+
+        campaign.handlers.append(Watch())
+        campaign.run()
+    reached.runs = campaign.runs
+    return reached
+
+
+def walks(adapter: str, seed: int, most: int) -> Reached:
+    """Uniform random walks: each command is drawn from those offered, with its crash point and its damage."""
+    rng, reached = random.Random(seed), Reached()
+    with place() as folder:
+        subject = Subject(load_adapter(adapter))
+        executor = Executor(Reference(WORKLOAD), folder)
+        can, points = subject.capabilities, executor.crash_points(subject)
+        for reached.runs in range(1, most + 1):
+            scope = scope_of(can, crashes=CRASHES, specials=SPECIALS)
+            run = executor.open(subject, scope=scope, profile=profile_of(can))
+            for _ in range(STEPS):
+                if not (offered := run.offer()):
+                    break
+                chosen = rng.choice(offered)
+                crash = rng.choice(points[chosen.op]) if chosen.crash and points.get(chosen.op) else None
+                _send(reached, run, chosen, crash, rng.choice(can.tamper) if chosen.op == "tamper" else None)
+            executor.close(run)
+    return reached
+
+
+def hypothesis(adapter_: str, seed: int, most_: int) -> Reached:
+    """A plain Hypothesis machine, with as many steps a run as are its default."""
+    reached = Reached()
+    subject = Subject(load_adapter(adapter_))
+    with place() as folder:
+
+        class Machine(PlainMachine):
+            adapter = adapter_
+            options = subject.options
+            workload = WORKLOAD
+            executor = Executor(Reference(WORKLOAD), folder)
+            crashes, specials, most = CRASHES, SPECIALS, most_
+
+            def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
+                """Send it, and date the pair."""
+                reached.runs = type(self).runs
+                _send(reached, run, chosen, crash, kind)
+
+            def report(self, violation: object) -> None:
+                """A violation ends the run, and the search goes on."""
+
+        play(Machine, seed, shrink=False)
+    return reached
+
+
+def _send(reached: Reached, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
+    before = abstract(run.state)
+    if (sent := run.fill(chosen, crash, kind)) is None:
+        return
+    try:
+        run.send(sent)
+    except Unsupported as reason:
+        run.unsupported[chosen] = str(reason)
+    else:
+        reached.first.setdefault((before, label(sent)), reached.runs)
+
+
+METHODS = {"tour": tour, "random walks": walks, "plain Hypothesis": hypothesis}
+
+
+def benchmark(quick: bool) -> list[Row]:
+    """The rows of (a)."""
+    most = 10 if quick else 1000
+    seeds = {way: 1 if quick else 5 if way == "tour" else 2 for way in METHODS}
+    asked = [(way, adapter, seed) for adapter in TARGETS for way in METHODS for seed in range(seeds[way])]
+    done = dict(zip(asked, apart(search, [(*one, most) for one in asked]), strict=True))
+    rows: list[Row] = []
+    for adapter in TARGETS:
+        found = {way: [done[way, adapter, seed] for seed in range(seeds[way])] for way in METHODS}
+        rows += _rows(adapter, found, most)
+    return rows
+
+
+def search(way: str, adapter: str, seed: int, most: int) -> Reached:
+    """One method under one seed, for `most` runs at most."""
+    return METHODS[way](adapter, seed, most)
+
+
+def _rows(adapter: str, found: dict[str, list[Reached]], most: int) -> list[Row]:
+    can = Subject(load_adapter(adapter)).capabilities
+    graph = Graph.of(Reference(WORKLOAD), scope_of(can)).pairs
+    pairs = graph & {pair for reached in found.values() for one in reached for pair in one.first}
+    figures: dict[str, tuple[str, Callable[[Reached], float]]] = {
+        f"runs until 100 % of {len(pairs)} pairs": ("runs", lambda one: one.until(pairs, 1)),
+        "runs until 99 %": ("runs", lambda one: one.until(pairs, 0.99)),
+        "runs until its own last new pair": ("runs", lambda one: one.last(pairs)),
+        f"reached after {EARLY} runs": ("%", lambda one: one.share(pairs, EARLY)),
+        "reached at its end": ("%", lambda one: one.share(pairs)),
+    }
+    ours, seeds = found["tour"], len(found["tour"])
+    rows = []
+    for other in list(METHODS)[1:]:
+        beside = f"{other} ({len(found[other])} x {most:,} runs)"
+        for number, (name, (unit, figure)) in enumerate(figures.items()):
+            target = TARGETS[adapter] if number == 0 else None
+            value, theirs = middle(map(figure, ours)), middle(map(figure, found[other]))
+            rows.append(Row("a", f"{adapter}, tour: {name}", value, unit, seeds, target, beside, theirs))
+    ends = middle(one.runs for one in ours)
+    return [*rows, Row("a", f"{adapter}, tour: runs until it is over", ends, "runs", seeds)]
