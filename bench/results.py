@@ -87,6 +87,15 @@ def write(rows: Iterable[Row], path: Path, *, quick: bool) -> None:
     path.write_text(json.dumps(document(rows, quick=quick), indent=2) + "\n")
 
 
+def read(path: Path) -> list[Row]:
+    """The rows of a file. Raises OSError or ValueError, for instance when it was a quick run's."""
+    found = json.loads(path.read_text())
+    if found["schema"] != SCHEMA or found["quick"] or found["versions"] != versions():
+        raise ValueError(f"{path} holds quick figures, or those of other versions")
+    plain = [{name: value for name, value in row.items() if name != "met"} for row in found["rows"]]
+    return [Row(**{**row, "target": Target(**row["target"]) if row["target"] else None}) for row in plain]
+
+
 def table(rows: Iterable[Row]) -> Table:
     """The rows for a terminal."""
     shown = Table(title="fuzzresume bench", caption="beside it: the alternative, measured in the same run and unit")
