@@ -161,15 +161,12 @@ Redeliver(s, c) ==
         q == QuestionOf(c.token)
     IN  (IF Waits(b, c.token) THEN Resume(s, c) ELSE {})
         \cup
-        (IF b.status = "crashed" /\ q \in b.inflight
+        (IF b.status = "crashed" /\ (q \in b.inflight \/ (q \in Pending(b) /\ q \notin b.acked))
          THEN GoOn(s, c, b, With(b.answers, q, c.token), c.token, Note("redeliver@crashed", "recovers")) ELSE {})
         \cup MustBeInert(s, c, b)
 
 (* The same wire call as a resume: where the question is open after all, it is one. *)
-Stray(s, c) ==
-    LET b == Addressed(s, c.branch)
-    IN  IF Waits(b, c.token) \/ (b.status = "crashed" /\ QuestionOf(c.token) \in b.inflight) THEN Resume(s, c)
-        ELSE MustBeInert(s, c, b)
+Stray(s, c) == Resume(s, c)
 
 -------------------------------------------------------------------------------
 (* Forks. *)

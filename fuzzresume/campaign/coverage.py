@@ -16,6 +16,7 @@ from fuzzresume.contract.menu import Abstract, Label
 from fuzzresume.contract.words import say_state
 
 OPEN = "not tried yet"
+MISSED = "no run that set out for it got there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,18 @@ def coverage(atlas: Atlas, states: Collection[Abstract], pairs: Collection[Pair]
     graph = atlas.graph
     reached_states, reached_pairs = graph.states & set(states), graph.pairs & set(pairs)
     possible = _possible(atlas)
-    maybe = {(node.state, item) for node in possible for item in atlas.labels(node)}
+    maybe: dict[Pair, bool] = {}
+    for node in possible:
+        for item in atlas.labels(node):
+            pair = (node.state, item)
+            maybe[pair] = maybe.get(pair, False) or (atlas.open(node, item) and not atlas.given_up((node, item)))
     why = _reasons(atlas, possible)
     unreached = []
     for state, item in graph.ordered:
         if (state, item) not in reached_pairs:
-            beyond = why.get(state, "this target goes another legal way")
-            words = (_refused(atlas, state, item) or OPEN) if (state, item) in maybe else beyond
+            words = why.get(state, "this target goes another legal way")
+            if (state, item) in maybe:
+                words = _refused(atlas, state, item) or (OPEN if maybe[state, item] else MISSED)
             unreached.append(Unreached(say_state(state), item.text, words))
     return Coverage((len(reached_states), len(graph.states)), (len(reached_pairs), len(graph.pairs)), tuple(unreached))
 

@@ -69,7 +69,7 @@ class EnumeratePhase:
         if not waiting:
             return False
         i = min(waiting)[1]
-        if not walk(self._campaign, self._walks[i]):
+        if not walk(self._campaign, self._walks[i]) and not self._walks[i].atlas.more_patience():
             self._over.add(i)  # what is still open there, no run gets to
         self._depths[i] = self._walks[i].depth
         return True

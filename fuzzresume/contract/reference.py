@@ -99,18 +99,15 @@ class Reference:
         branch = state.branch(command.branch)
         if self._waits(branch, token.question):
             yield from self._resume(state, command, faults)  # of the branches that may be meant, one asks after all
-        if branch.status == "crashed" and token.question in branch.inflight:
+        pending = next_question(self.workload, branch) == token.question and token.question not in branch.acked
+        if branch.status == "crashed" and (token.question in branch.inflight or pending):
             note = Note("redeliver@crashed", "recovers")
             served = with_answer(branch.answers, token.question, token)
             yield from self._go_on(state, command, faults, branch, served, token, note)
         yield from self._must_be_inert(state, command, faults, branch)
 
     def _stray(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
-        branch, question = state.branch(command.branch), _token(command).question
-        if self._waits(branch, question) or (branch.status == "crashed" and question in branch.inflight):
-            yield from self._resume(state, command, faults)  # the same wire call, and the question is open after all
-        else:
-            yield from self._must_be_inert(state, command, faults, branch)
+        yield from self._resume(state, command, faults)  # the same call: where the question is open after all, it is one
 
     def _waits(self, branch: Branch, question: Question) -> bool:
         """Whether the branch asks this very question: it takes what comes for it, new or old."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.findings import diagnose
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.target import parse_target
@@ -12,15 +13,31 @@ from fuzzresume.harness.target import parse_target
 REFERENCE = Reference(Workload.linear())
 
 
-def campaign(name, pinned, seed, runs):
-    """(executor's report, all events) of one campaign."""
+def campaign(target, pinned, seed, runs, seconds=None, **more):
+    """(executor's report, all events) of one campaign of a target, named or given."""
     events = []
 
     class Listener:
         def handle(self, event):
             events.append(event)
 
+    target = parse_target(target, pinned) if isinstance(target, str) else target
     with tempfile.TemporaryDirectory() as folder:
         executor = Executor(REFERENCE, Path(folder))
-        report = Campaign(parse_target(name, pinned), pinned, executor, seed, Budget(None, runs), [Listener()]).run()
+        report = Campaign(target, pinned, executor, seed, Budget(seconds, runs), [Listener()], **more).run()
     return report, events
+
+
+def without_one(finding):
+    """The commands of a finding without which it still shows: none, if its trace is 1-minimal."""
+    spare = []
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(finding.reference, Path(folder))
+        assert executor.execute(finding.target, finding.commands, profile=finding.profile).violation is not None
+        for gone in range(len(finding.commands)):
+            shorter = [command for i, command in enumerate(finding.commands) if i != gone]
+            done = executor.execute(finding.target, shorter, profile=finding.profile, steered=True)
+            if done.violation is not None:
+                found = diagnose(finding.reference, done.violation, finding.profile, finding.target)
+                spare += [finding.words[gone]] if found.same_as(finding.diagnosis) else []
+    return spare

@@ -1,7 +1,7 @@
 """What the fuzzer must find in LangGraph 1.2.9 by itself (known reports: langgraph 6663, 6491, 8837)."""
 
 import pytest
-from campaigns import campaign
+from campaigns import campaign, without_one
 
 from fuzzresume.harness.target import parse_target
 
@@ -37,3 +37,8 @@ def test_a_documented_deviation_is_documented():
     late = [f for f in report.findings if f.explained_by == (("LateRecord",),)]
     assert late and all(f.verdict == "documented" for f in late)
     assert all(f.profile or f.verdict == "documented" or f.explained_by != (("LateRecord",),) for f in report.findings)
+
+
+def test_every_trace_is_minimal(reports):
+    for finding in (finding for report in reports for finding in report.findings):
+        assert finding.minimal and without_one(finding) == [], finding.words

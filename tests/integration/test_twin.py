@@ -31,7 +31,7 @@ GRAPHS = {
 FAULT_SETS = twin.NONE_OR_ONE
 HALF = len(FAULT_SETS) // 2 + 1
 WORDS = (
-    pytest.param((1, 0), True, (NONE,), 59, 3_629, 86_064_976, id="one-question-every-choice"),
+    pytest.param((1, 0), True, (NONE,), 61, 3_629, 87_374_613, id="one-question-every-choice"),
     pytest.param((2, 0), False, FAULT_SETS, 17, 6_750, 799_744, id="two-questions-every-fault"),
     # In two parts, which two workers can share.
     pytest.param((1, 0), False, FAULT_SETS[:HALF], 23, 9_504, 336_394, id="one-question-some-faults"),

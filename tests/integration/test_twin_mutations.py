@@ -98,8 +98,8 @@ MUTATIONS = {
     ),
     "a stray answer to a question in flight is inert": (
         reference,
-        'branch.status == "crashed" and _token(command).question in branch.inflight',
-        "False",
+        "yield from self._resume(state, command, faults)  # the same call",
+        "yield from self._must_be_inert(state, command, faults, state.branch(command.branch))  #",
         GATE_FIRST,
     ),
     "writing the trunk does not move latest": (

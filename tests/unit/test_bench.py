@@ -30,9 +30,18 @@ def test_a_quick_run_writes_typed_rows(tmp_path):
     assert sum(row["target"] is not None for row in found["rows"]) == 1
 
 
+def test_the_committed_figures_are_of_every_benchmark_and_judged_as_they_say():
+    found = json.loads((ROOT / "bench" / "results" / "latest.json").read_text())
+    assert (found["schema"], found["quick"]) == ("fuzzresume.bench/1", False)
+    assert {row["letter"] for row in found["rows"]} == set("abcdef")
+    assert all(row["met"] == judged(row["target"], row["value"]) for row in found["rows"])
+
+
 def judged(target, value):
     if target is None:
         return "no target"
+    if value is None:
+        return "no"
     met = value >= target["figure"] if target["direction"] == ">=" else value <= target["figure"]
     return "yes" if met else "no"
 

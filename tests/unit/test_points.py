@@ -1,0 +1,64 @@
+"""Bisecting crash points: one for each state that a death can leave."""
+
+from fuzzresume.campaign.points import CrashPoints
+from fuzzresume.contract.menu import Label
+
+START = Label("start")
+DYING = START._replace(crash=True)
+HOOKS = tuple(f"write.after:{n}" for n in range(1, 33))
+STATE = ("a state",)
+PLACE = ("a node", DYING)
+
+
+def tried(points, outcome):
+    """Die at every point that is worth it; `outcome` says where the n-th hook's death leads."""
+    found = {}
+    while (point := points.untried(STATE, PLACE)) is not None:
+        n = int(point.hook.rpartition(":")[2])
+        found[n] = outcome(n)
+        points.came_to(PLACE, point, found[n])
+    return found
+
+
+def learnt():
+    points = CrashPoints(dict)
+    points.passed(STATE, START, HOOKS)
+    return points
+
+
+def test_every_state_is_found_with_few_deaths():
+    found = tried(learnt(), lambda n: (n > 3) + (n > 4) + (n > 20))
+    assert set(found.values()) == {0, 1, 2, 3}
+    assert len(found) < 16
+
+
+def test_a_violation_is_a_state_of_its_own():
+    assert None in tried(learnt(), lambda n: None if n == 17 else n > 16).values()
+
+
+def test_one_state_costs_two_deaths():
+    assert tried(learnt(), lambda n: "the same") == {1: "the same", 32: "the same"}
+
+
+def test_exceptions_are_tried_after_kills():
+    points = CrashPoints(dict)
+    points.passed(STATE, START, ("effect.before:1", "effect.after:1"))
+    kinds = []
+    while (point := points.untried(STATE, PLACE)) is not None:
+        kinds.append(point.by)
+        points.came_to(PLACE, point, "the same")
+    assert kinds == ["kill", "kill", "exception", "exception"]
+
+
+def test_a_state_that_was_never_passed_takes_the_catalogue():
+    points = CrashPoints(lambda: {"start": tuple(learnt()._points(STATE, DYING))})
+    assert points.untried(STATE, PLACE) is not None
+    assert points.untried(STATE, ("a node", Label("recover", crash=True))) is None
+
+
+def test_a_known_way_is_taken_again():
+    points = learnt()
+    point = points.untried(STATE, PLACE)
+    points.came_to(PLACE, point, "there")
+    assert points.leading_to(PLACE, "there") == point
+    assert points.leading_to(PLACE, "elsewhere") is None
