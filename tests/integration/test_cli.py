@@ -188,3 +188,63 @@ def test_interrupted_campaigns_keep_what_they_found(tmp_path, signals):
     assert document["exit_code"] == 130
     assert document["targets"][0]["findings"]
     assert Path(document["targets"][0]["findings"][0]["trace"]).exists()
+
+
+def test_a_phase_that_does_not_exist_is_named(tmp_path):
+    line = one_line(run("fuzz", "mutant", "--phases", "tour,rondom", "--out", tmp_path, check=2))
+    assert "rondom" in line and "regress, enumerate, tour, random, minimise" in line
+
+
+def test_phases_that_run_nothing_are_refused(tmp_path):
+    assert "nothing would be run" in one_line(run("fuzz", "mutant", "--phases", "minimise", "--out", tmp_path, check=2))
+
+
+def test_a_profile_that_is_not_there(tmp_path):
+    assert "there is no such file" in one_line(run("fuzz", "mutant", "--profile", tmp_path / "none.json", check=2))
+
+
+def test_known_findings_do_not_fail_and_are_a_line_each(tmp_path):
+    common = ["fuzz", "mutant", "-o", "fault=ForkIgnore", "--no-tlc"]
+    run(*common, "--max-runs", 60, "--out", tmp_path / "first", check=1)
+    again = [*common, "--seed", 1, "--max-runs", 300, "--out", tmp_path / "second", "--json", tmp_path / "two.json"]
+    done = run(*again, "--profile", tmp_path / "first", check=0)
+    (target,) = json.loads((tmp_path / "two.json").read_text())["targets"]
+    (known,) = target["known"]
+    assert target["findings"] == [] and known["property"] == "FD" and known["seen"] > 1
+    lines = done.stdout.splitlines()
+    assert next(line for line in lines if line.strip().startswith(f"known {known['name']}")).endswith("still shows")
+    assert not list((tmp_path / "second").rglob("*.json"))
+
+
+def test_the_report_says_what_was_covered(tmp_path):
+    run(
+        "fuzz", "reference", "--max-runs", 40, "--phases", "enumerate,tour", "--json", tmp_path / "c.json", "--out", tmp_path
+    )
+    (target,) = json.loads((tmp_path / "c.json").read_text())["targets"]
+    coverage = target["coverage"]
+    assert coverage["pairs"][0] + len(coverage["unreached"]) == coverage["pairs"][1]
+    assert {"state", "command", "why"} == set(coverage["unreached"][0])
+    assert [phase["name"] for phase in target["phases"]] == ["enumerate", "tour"]
+    assert sum(phase["runs"] for phase in target["phases"]) == target["runs"] == 40
+    assert target["sentence"].startswith("reference@") and len(target["depths"]) == 2
+
+
+def test_a_trace_from_elsewhere_is_shrunk(tmp_path):
+    out = tmp_path / "raw"
+    run("fuzz", "mutant", "-o", "fault=RestartMix", "--phases", "tour", "--max-runs", 60, "--no-tlc", "--out", out, check=1)
+    (raw,) = out.rglob("*.json")
+    before = raw.read_bytes()
+    done = run("shrink", raw, check=1)
+    small = raw.with_name(f"{raw.stem}.small.json")
+    assert "1-minimal" in done.stdout and "confirmed 3/3" in done.stdout and raw.read_bytes() == before
+    assert len(json.loads(small.read_text())["commands"]) == 3 < len(json.loads(before)["commands"])
+    run("replay", small, check=1)
+
+
+def test_what_the_contract_admits_is_not_shrunk(tmp_path):
+    trace = json.loads(next((Path(__file__).parents[2] / "shrinks").rglob("FD-*.json")).read_text())
+    trace |= {"target": "reference", "options": {}, "packages": {}}
+    (tmp_path / "fine.json").write_text(json.dumps(trace))
+    assert "nothing to shrink" in run("shrink", tmp_path / "fine.json", check=0).stdout
+    assert list(tmp_path.iterdir()) == [tmp_path / "fine.json"]
+    assert "no.json" in one_line(run("shrink", tmp_path / "no.json", check=2))
