@@ -5,14 +5,14 @@ Everything that sends commands, a machine, a tour, a replay or the minimiser, go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import Label, Scope, Spent, command, menu, spend
-from fuzzresume.contract.monitor import Monitor, Violation
+from fuzzresume.contract.monitor import Monitor, Violation, World
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
@@ -44,7 +44,11 @@ def profile_of(capabilities: Capabilities) -> Faults:
 
 @dataclass
 class Run:
-    """A session and its monitor. `send` executes and judges; `offer` says what to send next."""
+    """A session and its monitor. `send` executes and judges; `offer` says what to send next.
+
+    `policy` are the legal choices that the target was seen to make in other runs: of several worlds that explain this one,
+    those that rest on them are the likelier.
+    """
 
     session: Session
     reference: Reference
@@ -54,6 +58,7 @@ class Run:
     violation: Violation | None = None
     unsupported: dict[Label, str] = field(default_factory=dict)
     hung: bool = False
+    policy: Mapping[str, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.monitor = Monitor(self.reference, self.profile)
@@ -61,8 +66,13 @@ class Run:
 
     @property
     def state(self) -> State:
-        """The first of the worlds that explain the run: the generators' idea of where it stands."""
-        return self.monitor.worlds[0].state
+        """The likeliest of the worlds that explain the run: the generators' idea of where it stands."""
+        worlds = self.monitor.worlds
+        return worlds[0].state if len(worlds) == 1 or not self.policy else min(worlds, key=self._unlike).state
+
+    def _unlike(self, world: World) -> int:
+        """How many of the choices that a world rests on the target was not seen to make."""
+        return sum(value not in self.policy.get(choice, (value,)) for choice, value in world.policy)
 
     @property
     def over(self) -> bool:
