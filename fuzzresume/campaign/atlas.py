@@ -20,7 +20,7 @@ from fuzzresume.contract.menu import Label
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
 
-PATIENCE = (2, 4)
+PATIENCE = (1, 3)
 """Times that a run may set out for a goal and not get there, before nobody sets out for it any more; and times that a loose
 map hopes for another outcome of the same command. First the one, for all goals, then the other."""
 

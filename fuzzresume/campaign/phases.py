@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PHASES = ("regress", "enumerate", "tour", "random", "minimise")
 """Every phase by name, in order."""
 
-CRASHES, SPECIALS = 3, 8
+CRASHES, SPECIALS = 4, 12
 """What a run of a tour may spend: enough to go on after each pair, and few enough for the judge to follow all the worlds."""
 
 SLICE = 10
