@@ -92,6 +92,11 @@ def read(path: Path) -> list[Row]:
     found = json.loads(path.read_text())
     if found["schema"] != SCHEMA or found["quick"] or found["versions"] != versions():
         raise ValueError(f"{path} holds quick figures, or those of other versions")
+    return rows_of(found)
+
+
+def rows_of(found: dict[str, Any]) -> list[Row]:
+    """The rows of a document."""
     plain = [{name: value for name, value in row.items() if name != "met"} for row in found["rows"]]
     return [Row(**{**row, "target": Target(**row["target"]) if row["target"] else None}) for row in plain]
 

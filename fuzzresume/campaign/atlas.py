@@ -140,10 +140,6 @@ class Atlas:
         """Whether something new can come of sending a label there."""
         return self.next_step(node, item) is not None
 
-    def step_to(self, node: Node, item: Label, wanted: Node) -> Step | None:
-        """The step that is known to lead from `node` to `wanted`."""
-        return next((step for step, after in self.went.get((node, item), {}).items() if after == wanted), None)
-
     def _untried(self, goal: Goal) -> Step | None:
         node, item = goal
         if self._refused[goal] >= (self._patience if self.loose else 1):

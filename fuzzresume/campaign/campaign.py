@@ -103,7 +103,7 @@ class Campaign:
         names = (self.regress.name, *(phase.name for phase in self.phases))
         self.counts = {name: PhaseCount(name) for name in names}
         self.policy: dict[str, set[str]] = {}
-        self._policies: dict[str, dict[str, set[str]]] = {}
+        self.policies: dict[str, dict[str, set[str]]] = {}
         self.reached: set[Pair] = set()
         self.states: set[Abstract] = set()
         self.runs = self.commands = 0
@@ -124,7 +124,7 @@ class Campaign:
             crashes = 0
         scope = scope_of(can, crashes=crashes, specials=specials)
         run = self.executor.open(target, scope=scope, profile=self._profile(target))
-        run.policy = self._policies.setdefault(options_text(target.options), {})
+        run.policy = self.policies.setdefault(options_text(target.options), {})
         self.states.add(abstract(run.state))
         return run
 
@@ -151,7 +151,7 @@ class Campaign:
         """End a run: count it, look into its violation, tell the handlers."""
         self.executor.close(run)
         self.tally.run(run.monitor.exchanges)
-        for policy in (self.policy, self._policies[options_text(run.session.target.options)]):
+        for policy in (self.policy, self.policies[options_text(run.session.target.options)]):
             for choice, values in run.monitor.notes.items():
                 policy.setdefault(choice, set()).update(values)
             for choice, value in run.monitor.policy.items():

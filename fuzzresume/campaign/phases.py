@@ -162,8 +162,7 @@ def walk(campaign: Campaign, way: Enumeration | Tour) -> bool:
             lost = run.violation is not None or run.hung
             atlas.took(node, step, None if lost else atlas.node(run), observation.hooks)
             met.add((node, step.label))
-            if isinstance(way, Tour):
-                way.reached(node, step.label)
+            way.reached(node, step.label)
     finally:
         campaign.close(run)
     if first is not None and first not in met:

@@ -46,10 +46,6 @@ class CrashPoints:
                 return found
         return None
 
-    def leading_to(self, place: Place, wanted: object) -> CrashPoint | None:
-        """A point that is known to lead to `wanted`."""
-        return next((point for point, after in self._came.get(place, {}).items() if after == wanted), None)
-
     def _points(self, state: Abstract, item: Label) -> Sequence[CrashPoint]:
         if (known := self._passed.get((state, _plain(item)))) is not None:
             return known

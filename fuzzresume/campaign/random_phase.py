@@ -6,14 +6,16 @@ takes a tenth of the executions.
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.errors import FlakyStrategyDefinition
 from hypothesis.stateful import get_state_machine_test
 
+from fuzzresume.campaign.findings import options_text
 from fuzzresume.contract.commands import CrashPoint
-from fuzzresume.contract.menu import Label
+from fuzzresume.contract.menu import Label, abstract
 from fuzzresume.contract.monitor import Violation
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
@@ -25,12 +27,19 @@ if TYPE_CHECKING:
 BATCH = 10
 """Runs a batch: between batches the budget is looked at and a new seed drawn."""
 
+REWARD = 2
+"""How much likelier a command is that was never sent in its state: as if it stood there so many times more."""
+
 STEPS = 12
 """Commands a run at most."""
 
 
 def random_phase(campaign: Campaign) -> None:
-    """One batch of random runs. A KeyboardInterrupt passes through, with the interrupted run counted."""
+    """One batch of random runs. A KeyboardInterrupt passes through, with the interrupted run counted.
+
+    What was reached and learnt before the batch is what steers it: Hypothesis wants the same choices to mean the same.
+    """
+    reached, policies = frozenset(campaign.reached), copy.deepcopy(campaign.policies)
 
     class Machine(LinearMachine):
         adapter = campaign.target.adapter.name
@@ -41,7 +50,13 @@ def random_phase(campaign: Campaign) -> None:
         def begin(self, target: Target) -> Run | None:
             if campaign.spent:
                 return None
-            return campaign.open(target, crashes=2, specials=2)
+            run = campaign.open(target, crashes=2, specials=2)
+            run.policy = policies.get(options_text(target.options), {})
+            return run
+
+        def prefer(self, run: Run, offered: list[Label]) -> list[Label]:
+            state = abstract(run.state)
+            return offered + [item for item in offered if (state, item) not in reached] * REWARD
 
         def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
             campaign.send(run, chosen, crash, kind)

@@ -66,8 +66,6 @@ def _leads(atlas: Atlas, node: Node, item: Label, untried: Step | None, foresee:
 class Enumeration:
     """Shortest first: every open label of every node, those nearest to the start first."""
 
-    name = "enumerate"
-
     def __init__(self, atlas: Atlas) -> None:
         self.atlas = atlas
 
@@ -87,6 +85,9 @@ class Enumeration:
         goals = next(search(self.atlas, node, offered, lambda *_: True, foresee=False), None)
         return min(goals, key=lambda found: self.atlas.rareness(found[0])) if goals else None
 
+    def reached(self, node: Node, item: Label) -> None:
+        """A label was sent in a node: the atlas knows."""
+
     def _levels(self, node: Node) -> Iterator[bool]:
         """For each distance, whether a label is open there."""
         level, seen = [node], {node}
@@ -104,8 +105,6 @@ class Enumeration:
 
 class Tour:
     """Each run goes to a pair drawn from the kind least often sent, wherever it lies ahead, then on to the nearest."""
-
-    name = "tour"
 
     def __init__(self, atlas: Atlas, rng: random.Random) -> None:
         self.atlas = atlas

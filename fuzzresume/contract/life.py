@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Literal, NamedTuple
 
-from fuzzresume.contract.state import Answers, Branch, Status, add, answer_of, with_answer, without_answer
+from fuzzresume.contract.state import Answers, Branch, Expect, Status, add, answer_of, with_answer, without_answer
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 
 Faults = frozenset[str]
@@ -57,6 +57,13 @@ class Run(NamedTuple):
     reentered: frozenset[int]
     branch: Branch
     question: Question | None = None
+
+    @property
+    def expect(self) -> Expect:
+        """What the command may show of it."""
+        pending = (self.question,) if self.kind == "parked" and self.question is not None else None
+        marks = self.branch.marks if self.kind == "completed" else None
+        return Expect(self.kind, self.effects, pending, marks, self.reentered, frozenset(self.branch.visible))
 
 
 def plans(workload: Workload, branch: Branch, faults: Faults, *, recovering: bool) -> Iterator[Plan]:

@@ -166,7 +166,7 @@ class Reference:
             branch = state.branch(command.branch)
             odd = [t.expect for t in single]
             for plan in any_plan(self.workload, branch):
-                odd += [_expect(r) for r in self._follow(state, command, faults, branch, plan, branch.answers)]
+                odd += [r.expect for r in self._follow(state, command, faults, branch, plan, branch.answers)]
             for step in single:
                 for twin in odd:
                     yield step._replace(expect=step.expect._replace(twin=twin))
@@ -351,7 +351,7 @@ class Reference:
         self, state: State, command: Command, faults: Faults, branch: Branch, plan: Plan, answers: Answers, token: Token
     ) -> Iterator[Transition]:
         for run in self._follow(state, command, faults, branch, plan, answers, token):
-            yield Transition(_expect(run), state.with_branch(command.branch, run.branch))
+            yield Transition(run.expect, state.with_branch(command.branch, run.branch))
 
     def _runs(
         self, state: State, command: Command, faults: Faults, branch: Branch, answers: Answers, delivered: Token | None
@@ -366,7 +366,7 @@ class Reference:
             runs: list[Run] = []
             for plan in plans(self.workload, branch, faults, recovering=branch.status in ("crashed", "parked")):
                 runs += self._follow(state, command, faults, branch, plan, answers, delivered)
-            found = self._lives[key] = tuple([(run, _expect(run)) for run in runs])
+            found = self._lives[key] = tuple([(run, run.expect) for run in runs])
         return found
 
     def _follow(
@@ -399,11 +399,3 @@ def _token(command: Command) -> Token:
     if command.token is None:
         raise ValueError(f"{command.op} carries no answer token")
     return command.token
-
-
-def _expect(run: Run) -> Expect:
-    pending: tuple[Question, ...] | None = None
-    if run.kind == "parked" and run.question is not None:
-        pending = (run.question,)
-    marks = run.branch.marks if run.kind == "completed" else None
-    return Expect(run.kind, run.effects, pending, marks, run.reentered, frozenset(run.branch.visible))

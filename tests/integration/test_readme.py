@@ -27,7 +27,7 @@ def test_the_commands_run_in_order(tmp_path):
         for option, short in (("--max-time", "20s"), ("--max-runs", "20")):
             if option in words:
                 words[words.index(option) + 1] = short
-        if words[0] in ("show", "replay"):
+        if words[0] in ("show", "replay", "shrink"):
             # The finding's name depends on what the campaigns before this line found.
             words[1] = str(next((tmp_path / ".fuzzresume").rglob("FD-*.json")))
         done = subprocess.run(

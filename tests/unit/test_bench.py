@@ -37,6 +37,19 @@ def test_the_committed_figures_are_of_every_benchmark_and_judged_as_they_say():
     assert all(row["met"] == judged(row["target"], row["value"]) for row in found["rows"])
 
 
+def test_the_readme_quotes_the_committed_figures():
+    sys.path.insert(0, str(ROOT))
+    try:
+        from bench.readme import END, README, START, figures
+        from bench.results import rows_of
+    finally:
+        sys.path.remove(str(ROOT))
+    quoted = README.read_text().partition(START)[2].partition(END)[0]
+    committed = json.loads((ROOT / "bench" / "results" / "latest.json").read_text())
+    assert quoted == figures(rows_of(committed))
+    assert quoted.count("| met |") + quoted.count("| missed |") == len(quoted.splitlines()) - 2
+
+
 def judged(target, value):
     if target is None:
         return "no target"

@@ -54,11 +54,3 @@ def test_a_state_that_was_never_passed_takes_the_catalogue():
     points = CrashPoints(lambda: {"start": tuple(learnt()._points(STATE, DYING))})
     assert points.untried(STATE, PLACE) is not None
     assert points.untried(STATE, ("a node", Label("recover", crash=True))) is None
-
-
-def test_a_known_way_is_taken_again():
-    points = learnt()
-    point = points.untried(STATE, PLACE)
-    points.came_to(PLACE, point, "there")
-    assert points.leading_to(PLACE, "there") == point
-    assert points.leading_to(PLACE, "elsewhere") is None
