@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.findings import diagnose
 from fuzzresume.campaign.replay import replay_trace
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import dumps, load
@@ -36,3 +37,18 @@ def test_it_still_shows_what_it_says(path, zygotes):
     with tempfile.TemporaryDirectory() as folder:
         result = replay_trace(Executor(Reference(trace.workload), Path(folder), zygotes), trace)
     assert result.outcome == "reproduces", result.words
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_it_is_minimal(path):
+    trace = load(path)
+    target, reference = Target(load_adapter(trace.target), trace.options), Reference(trace.workload)
+    profile, explained = frozenset(trace.found.beyond), {frozenset(names) for names in trace.found.explained_by}
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(reference, Path(folder))
+        for gone in range(len(trace.commands)):
+            shorter = [command for i, command in enumerate(trace.commands) if i != gone]
+            done = executor.execute(target, shorter, profile=profile, steered=True)
+            if done.violation is not None:
+                found = diagnose(reference, done.violation, profile, target)
+                assert not explained & {frozenset(names) for names in found.explanation}, trace.words[gone]
