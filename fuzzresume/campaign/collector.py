@@ -15,14 +15,13 @@ from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Diagnosis, Finding, diagnose, excused
 from fuzzresume.campaign.minimise import Minimiser
 from fuzzresume.campaign.steady import steady
-from fuzzresume.contract.commands import Command
-from fuzzresume.contract.explain import explain, intersect
+from fuzzresume.campaign.telling import tell_apart
+from fuzzresume.contract.explain import explain
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import label
 from fuzzresume.contract.monitor import Exchange, Violation, judge, replay
 from fuzzresume.contract.reference import Reference
-from fuzzresume.contract.workload import Token
 from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import Target
 
@@ -148,7 +147,7 @@ class Collector:
             if (known := self._known(finding.diagnosis, finding.target, finding.reference)) is not None:
                 known.join(finding.diagnosis)
                 return known
-            self._tell_apart(finding)
+            tell_apart(self.executor.on(finding.reference), finding)
             if not finding.explained_by:
                 # Three at once are looked for here alone: in a minimal trace they are few, and cheap to try.
                 sights = finding.diagnosis.violation.sights
@@ -156,25 +155,6 @@ class Collector:
         if self.confirmer is not None:
             finding.confirmed = self.confirmer.confirm(finding)
         return None
-
-    def _tell_apart(self, finding: Finding) -> None:
-        """Where several mechanisms explain a recovery, die later: the longer the durable prefix, the more they differ."""
-        died = [i for i, c in enumerate(finding.commands) if c.crash is not None]
-        executor = self.executor.on(finding.reference)
-        questions = executor.workload.questions()
-        if len(finding.explained_by) < 2 or not died or not questions:
-            return
-        answers = [Command("resume", Token(question, n)) for n, question in enumerate(questions, 1)]
-        known = executor.crash_points(finding.target)
-        for point in reversed(known.get("resume", ())):
-            if len(finding.explained_by) < 2:
-                return
-            late = (Command("start"), *answers[:-1], replace(answers[-1], crash=point), *finding.commands[died[-1] + 1 :])
-            done = executor.execute(finding.target, late, profile=finding.profile, steered=True)
-            if done.violation is not None:
-                diagnosis = diagnose(executor.reference, done.violation, finding.profile, finding.target)
-                if diagnosis.same_as(finding.diagnosis):
-                    finding.explained_by = intersect([finding.explained_by, diagnosis.explanation]) or finding.explained_by
 
     def _keep(self, finding: Finding) -> None:
         self.findings.append(finding)

@@ -75,6 +75,7 @@ class Finding:
     the trace was judged beyond. `composite` are the sets of three switches that explain a minimal trace which no two do.
     `tlc` is what TLC says of it: `confirmed`, `contradicted` or `not run`. `minimal`: without any one of its commands the
     violation is gone; `executions` is what that took. `known` is the name of a finding that was known before.
+    `telling` is the trace that told several explanations apart.
     """
 
     target: Target
@@ -94,6 +95,7 @@ class Finding:
     minimal: bool = False
     executions: int = 0
     known: str = ""
+    telling: tuple[Command, ...] = ()
 
     @property
     def explanation(self) -> Explanation:

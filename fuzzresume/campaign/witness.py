@@ -41,10 +41,20 @@ def shorter(
     for length, sequences in enumerate(_sequences(reference, trace, scope), 1):
         if length >= len(trace) or length > LONGEST:
             return
-        fitting = [sent for sent in sequences if _fits(sent, trace)]
-        for plain in sorted(fitting, key=lambda sent: -_alike(sent, trace)):
+        for plain in _ranked(sequences, trace):
             if can_violate(reference, plain, profile, mechanisms):
                 yield from _with_deaths(plain, trace, points)
+
+
+def candidates(
+    reference: Reference, trace: Sequence[Command], scope: Scope, points: Mapping[Op, Sequence[CrashPoint]]
+) -> Iterator[tuple[Command, ...]]:
+    """All short sequences of what the trace is made of, the shortest first, whatever can come of them."""
+    for length, sequences in enumerate(_sequences(reference, trace, scope), 1):
+        if length > LONGEST:
+            return
+        for plain in _ranked(sequences, trace):
+            yield from _with_deaths(plain, trace, points)
 
 
 def distinct(points: Sequence[CrashPoint]) -> list[CrashPoint]:
@@ -76,13 +86,22 @@ def _command(item: Label, state: State, spent: Spent, trace: Sequence[Command]) 
     return command(item, token_for(state, spent, item), death, kind)
 
 
+def _ranked(sequences: Sequence[tuple[Command, ...]], trace: Sequence[Command]) -> list[tuple[Command, ...]]:
+    """Those that fit, the likeliest first: with a plain last command, and then the most like the trace."""
+    fitting = [sent for sent in sequences if _fits(sent, trace)]
+    return sorted(fitting, key=lambda sent: (_modified(sent[-1]), -_alike(sent, trace)))
+
+
+def _modified(sent: Command) -> bool:
+    return sent.crash is not None or sent.poison is not None
+
+
 def _fits(sent: Sequence[Command], trace: Sequence[Command]) -> bool:
     """No death and no poison that the trace does not have, and none in the last command unless it has it there."""
-    ends_whole = trace[-1].crash is None and trace[-1].poison is None
     return (
         sum(one.crash is not None for one in sent) <= sum(one.crash is not None for one in trace)
         and (any(one.poison is not None for one in trace) or all(one.poison is None for one in sent))
-        and (not ends_whole or (sent[-1].crash is None and sent[-1].poison is None))
+        and (_modified(trace[-1]) or not _modified(sent[-1]))
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.findings import Finding
+from fuzzresume.contract.words import say_commands
 from fuzzresume.report.sentence import sentence
 
 SCHEMA = "fuzzresume.campaign/1"
@@ -84,6 +85,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "expected": expected,
         "observed": observed,
         "explained_by": [list(names) for names in finding.explanation],
+        "told_apart_by": say_commands(finding.reference.workload, finding.telling),
         "minimal": finding.minimal,
         "executions": finding.executions,
         "confirmed": finding.confirmed,

@@ -21,7 +21,7 @@ from fuzzresume.campaign.events import (
 )
 from fuzzresume.campaign.findings import Finding, options_text
 from fuzzresume.contract.properties import PROPERTIES
-from fuzzresume.contract.words import say_explanation
+from fuzzresume.contract.words import say_commands, say_explanation
 from fuzzresume.report.sentence import sentence
 
 STYLES = {
@@ -147,6 +147,8 @@ def finding_panel(finding: Finding) -> Panel:
     body.append(f"expected  {expected}\n", style="green")
     body.append(f"observed  {observed}\n", style="red")
     body.append(f"explained by {explained} · seen {finding.seen} times · confirmed {finding.confirmed} · tlc {finding.tlc}")
+    if finding.telling:
+        body.append("\ntold apart by " + "; ".join(say_commands(finding.reference.workload, finding.telling)), style="dim")
     if finding.minimal:
         body.append(f" · 1-minimal after {finding.executions} executions")
     if finding.flaky:
