@@ -19,7 +19,7 @@ def _coverage(report: TargetReport) -> str:
     if pairs == all_pairs:
         return f"Every transition of the reference was exercised ({counts})."
     if report.coverage.complete:
-        return f"Every transition of the reference that this target can reach was exercised ({counts})."
+        return f"Every transition of the reference that a way is known to on this target was exercised ({counts})."
     return f"{counts} were exercised, {report.coverage.open} further pairs were not tried yet."
 
 

@@ -54,7 +54,7 @@ def test_the_sentence_of_a_conforming_target(conforming):
     report, _ = conforming
     (states, all_states), (pairs, all_pairs) = report.coverage.states, report.coverage.pairs
     assert sentence(report) == (
-        "reference@0.1.0: Every transition of the reference that this target can reach was exercised "
+        "reference@0.1.0: Every transition of the reference that a way is known to on this target was exercised "
         f"({states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference). "
         "No violation exists within the bounds (one crash and one special command a run). Nothing was found."
     )
@@ -64,7 +64,7 @@ def test_the_sentence_of_a_violating_target():
     report, _ = campaign("mutant", {"fault": "ForkIgnore"}, seed=0, runs=3000, chosen=("enumerate", "tour", "minimise"))
     (states, all_states), (pairs, all_pairs) = report.coverage.states, report.coverage.pairs
     assert sentence(report) == (
-        "mutant@0.1.0: Every transition of the reference that this target can reach was exercised "
+        "mutant@0.1.0: Every transition of the reference that a way is known to on this target was exercised "
         f"({states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference). "
         "No other violation exists within the bounds (one crash and one special command a run). "
         "1 finding, 1-minimal: FD violated."
