@@ -1,17 +1,14 @@
 """One process's view of a LangGraph run: the compiled program and the contract's commands as its calls."""
 
-import operator
+from __future__ import annotations
+
 from collections.abc import Mapping
-from functools import partial
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.func import entrypoint, task
-from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
-from pydantic import create_model
+from langgraph.types import Command
 
-from fuzzresume.adapters._langgraph_savers import Hooked, hooked_saver
+from fuzzresume.adapters._langgraph_callers import caller
 from fuzzresume.adapters._langgraph_scope import Clock, Scope, scoped
 from fuzzresume.adapters._langgraph_store import THREAD
 from fuzzresume.contract.observation import Asked, Outcome
@@ -20,8 +17,6 @@ from fuzzresume.harness.env import Env, Unsupported
 
 _DEMAND = "you must specify the interrupt id"
 """What LangGraph's RuntimeError says when several interrupts are pending and the answer names none."""
-
-# Not `from __future__ import annotations`: LangGraph takes channel types from the annotations of `entrypoint` functions.
 
 
 class LangGraphLife:
@@ -32,13 +27,11 @@ class LangGraphLife:
 
     def __init__(self, env: Env) -> None:
         self._clock = Clock(env.seed)
-        self._saver = hooked_saver(env, self._clock)
+        self._caller = caller(env, self._clock)
         self._scope = Scope(self._clock, env.options["executor"])
         self._durability = env.options["durability"]
         self._two_calls = env.options["fork"] == "two-call"
-        functional = env.options["api"] == "functional"
-        self._app: Any = functional_program(env, self._saver) if functional else graph_program(env, self._saver)
-        self._input: Any = "go" if functional else {"marks": [], "note": "go"}
+        self._input: Any = "go" if env.options["api"] == "functional" else {"marks": [], "note": "go"}
 
     def start(self) -> Outcome:
         """`invoke(input, C)`."""
@@ -75,14 +68,13 @@ class LangGraphLife:
         """`get_state`, `get_state_history` and the saver's list, all read to the end."""
         config = _config(branch)
         with scoped(self._scope):
-            state = self._app.get_state(config)
-            list(self._app.get_state_history(_config(None)))
-            list(self._saver.list(_config(None)))
+            state = self._caller.state(config)
+            self._caller.history(_config(None))
         return Outcome("inert", marks=_marks(state.values.get("marks") if isinstance(state.values, dict) else state.values))
 
     def close(self) -> None:
-        """Close the connection."""
-        self._saver.close()
+        """Close the connection, and end the loop if there is one."""
+        self._caller.close()
 
     def _deliver(self, question: Question, answer: str, checkpoint: str | None) -> Outcome:
         """The bare answer; keyed by the interrupt's id, as `get_state` tells it, only after LangGraph demanded one.
@@ -96,81 +88,23 @@ class LangGraphLife:
             if _DEMAND not in str(demand):
                 raise
             with scoped(self._scope):
-                pending = self._app.get_state(_config(checkpoint)).interrupts
+                pending = self._caller.state(_config(checkpoint)).interrupts
             meant = [one.id for one in pending if one.value == question.text]
             if not meant:
                 raise
         return self._invoke(Command(resume={meant[-1]: answer}), checkpoint)
 
     def _invoke(self, payload: Any, checkpoint: str | None) -> Outcome:
-        self._clock.catch_up(self._saver.greatest())
+        self._clock.catch_up(self._caller.saver.greatest())
         with scoped(self._scope):
-            reply = self._app.invoke(payload, _config(checkpoint), durability=self._durability)
-            position = self._saver.position
+            reply = self._caller.invoke(payload, _config(checkpoint), self._durability)
+            position = self._caller.saver.position
             marks = _marks(reply.get("marks") if isinstance(reply, Mapping) else reply)
             if isinstance(reply, Mapping) and "__interrupt__" in reply:
                 asked = tuple(Asked(Question.parse(i.value), f"{position}/{i.id}") for i in reply["__interrupt__"])
                 return Outcome("parked", asked, marks, address=position)
-            pending = self._app.get_state(_config(position)).next
+            pending = self._caller.state(_config(position)).next
         return Outcome("idle" if pending else "completed", marks=marks, address=position)
-
-
-def graph_program(env: Env, saver: Hooked) -> Any:
-    """The workload as a compiled `StateGraph`: one node a task, in order. State, nodes and names are this life's own."""
-    graph: Any = StateGraph(_pydantic_state() if env.options["schema"] == "pydantic" else _typed_state())
-    before = START
-    for number in env.workload.order:
-        name = f"t{number}"
-        # A partial, because LangGraph parses a plain function's source in search of subgraphs, in every life again.
-        graph.add_node(name, partial(_node, env, number))
-        graph.add_edge(before, name)
-        before = name
-    graph.add_edge(before, END)
-    return graph.compile(checkpointer=saver)
-
-
-def functional_program(env: Env, saver: Hooked) -> Any:
-    """The workload as an `entrypoint` that calls one `task` a task, in order; its result is what the next input adds to."""
-    steps: list[Any] = [task(name=f"t{number}")(_step(env, number)) for number in env.workload.order]
-
-    @entrypoint(checkpointer=saver)
-    def program(_: str, *, previous: list[str] | None = None) -> list[str]:
-        marks = list(previous or ())
-        for step in steps:
-            marks += step(list(marks)).result()["marks"]
-        return marks
-
-    return program
-
-
-def _typed_state() -> Any:
-    class State(TypedDict):
-        marks: Annotated[list[str], operator.add]
-        note: str
-
-    return State
-
-
-def _pydantic_state() -> Any:
-    return create_model("State", marks=(Annotated[list[str], operator.add], ...), note=(str, ...))
-
-
-def _node(env: Env, number: int, state: Any) -> dict[str, Any]:
-    return _work(env, number, state["marks"] if isinstance(state, dict) else state.marks)
-
-
-def _step(env: Env, number: int) -> Any:
-    def step(marks: list[str]) -> dict[str, Any]:
-        return _work(env, number, marks)
-
-    return step
-
-
-def _work(env: Env, number: int, marks: list[str]) -> dict[str, Any]:
-    env.enter(number)
-    answers = [interrupt(question.text) for question in env.workload.questions(number)]
-    update = env.body(number, answers, reads=marks)
-    return {"marks": [update.mark], "note": update.note}
 
 
 def _config(checkpoint: str | None) -> RunnableConfig:

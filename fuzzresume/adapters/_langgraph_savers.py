@@ -54,9 +54,14 @@ class Hooked(BaseCheckpointSaver[str]):
         self.env.hook("put_writes.after")
 
     def get_next_version(self, current: str | int | None, channel: None) -> str:
-        """Both savers' own numbering, with the random part drawn from the run's clock."""
-        number = current if isinstance(current, int) else int((current or "0").partition(".")[0])
-        return f"{number + 1:032}.{self.clock.fraction():016}"
+        """The savers' own numbering, with the random part drawn from the run's clock."""
+        return next_version(current, self.clock)
+
+
+def next_version(current: str | int | None, clock: Clock) -> str:
+    """The version after `current`, in the format of all of LangGraph's savers."""
+    number = current if isinstance(current, int) else int((current or "0").partition(".")[0])
+    return f"{number + 1:032}.{clock.fraction():016}"
 
 
 class HookedSqliteSaver(Hooked, SqliteSaver):
@@ -95,8 +100,3 @@ class HookedMemorySaver(Hooked, InMemorySaver):
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-def hooked_saver(env: Env, clock: Clock) -> HookedSqliteSaver | HookedMemorySaver:
-    """The saver of `env`'s options. Raises sqlite3.Error when the file cannot be opened."""
-    return HookedMemorySaver(env, clock) if env.options["saver"] == "memory" else HookedSqliteSaver(env, clock)

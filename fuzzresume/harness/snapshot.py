@@ -1,4 +1,4 @@
-"""A byte-exact copy of a store folder, held in memory: a crash image, a twin, a new life's own directory.
+"""A byte-exact copy of a store, as a rule of its folder, held in memory: a crash image, a twin, a new life's own directory.
 
 Copying a SQLite file from the process that has it open drops that process's POSIX locks on it. Nobody else contends for a
 run's private folder, so nothing is lost; never do this to a store that other processes share. Standard library only.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """File contents by path relative to the folder, sorted; a directory has the content None."""
+    """Contents by path relative to the folder, sorted; a directory has the content None. A keeper can have other parts."""
 
     files: tuple[tuple[str, bytes | None], ...]
 
@@ -38,11 +38,6 @@ class Snapshot:
                     except FileNotFoundError:
                         continue
         return cls(tuple(sorted(found.items())))
-
-    def write(self, folder: Path) -> None:
-        """Put the copy into `folder`, which must not exist yet (FileExistsError)."""
-        folder.mkdir(parents=True)
-        self.fill(folder)
 
     def fill(self, folder: Path) -> None:
         """Put the copy into `folder`, which must be empty."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from importlib import metadata
 from typing import cast
 
-from fuzzresume.harness.adapter import Adapter, Capabilities
+from fuzzresume.harness.adapter import Adapter, Capabilities, OnRequest, on_request
 
 GROUP = "fuzzresume.adapters"
 """The entry point group by which third parties register `name = "module:ADAPTER"`."""
@@ -42,6 +42,10 @@ class VersionNotInstalled(TargetError):
     """Another version of the framework is installed than the one asked for."""
 
 
+class StoreUnavailable(TargetError):
+    """The server that holds a target's stores could not be started, or does not answer any more. Never an outcome."""
+
+
 class BadOption(TargetError):
     """An option or a value that the adapter does not have, or a combination that makes no sense."""
 
@@ -54,7 +58,7 @@ class Target:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        offered = self.adapter.options
+        offered = _offered(self.adapter)
         for key, value in self.options.items():
             if key not in offered:
                 raise BadOption(f"{self.adapter.name} has no option {key!r}; {_listing('its options are', tuple(offered))}")
@@ -65,6 +69,11 @@ class Target:
             chosen = ", ".join(f"{key}={value}" for key, value in complete.items())
             raise BadOption(f"{self.adapter.name} cannot combine {chosen}; {_listing('its options are', tuple(offered))}")
         object.__setattr__(self, "options", complete)
+        for key, wanted in self._wanted():
+            for package in wanted.packages:
+                if not _installed(package):
+                    what = f"target {self.adapter.name} with {key}={complete[key]}"
+                    raise MissingExtra(f"{what} needs {package}: {_install(self.adapter.name, wanted.extra)}")
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -74,12 +83,19 @@ class Target:
     @cached_property
     def packages(self) -> dict[str, str]:
         """The exact installed version of each package that decides the behaviour, the framework itself first."""
-        return {name: metadata.version(name) for name in self.adapter.packages}
+        more = [package for _, wanted in self._wanted() for package in wanted.packages]
+        return {name: metadata.version(name) for name in (*self.adapter.packages, *more)}
 
     @property
     def label(self) -> str:
         """`"langgraph@1.2.9"`, or the bare name of an adapter that needs no package."""
         return "@".join([self.adapter.name, *list(self.packages.values())[:1]])
+
+    def _wanted(self) -> list[tuple[str, OnRequest]]:
+        """What the chosen values bring with them that are used on request only, by option."""
+        values = on_request(self.adapter)
+        found = ((key, values.get(key, {}).get(value)) for key, value in self.options.items())
+        return [(key, wanted) for key, wanted in found if wanted is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +123,13 @@ def load_adapter(name: str) -> Adapter:
             raise
         raise MissingExtra(f"target {name} needs {error.name or error}: {_install(name)}") from error
     for package in adapter.packages:
-        try:
-            metadata.version(package)
-        except metadata.PackageNotFoundError as error:
-            raise MissingExtra(f"target {name} needs {package}: {_install(name)}") from error
+        if not _installed(package):
+            raise MissingExtra(f"target {name} needs {package}: {_install(name)}")
     return adapter
 
 
 def parse_target(text: str, options: Mapping[str, str] | None = None) -> Target:
-    """Read `"langgraph"` or `"langgraph@1.2.9"`. Raises any TargetError."""
+    """Read `"langgraph"` or `"langgraph@1.2.9"`, and make sure that it can be used. Raises any TargetError."""
     name, at, version = text.partition("@")
     if at and not version:
         raise UnknownTarget(f"{text!r} names no version; write {name} or {name}@1.2.3")
@@ -124,6 +138,7 @@ def parse_target(text: str, options: Mapping[str, str] | None = None) -> Target:
     if version and version != installed:
         has = f"{installed} is installed" if installed else "it has no version"
         raise VersionNotInstalled(f"{text} was asked for but {has}; pinned environments are not available yet")
+    target.capabilities.keeper.ready()
     return target
 
 
@@ -161,12 +176,27 @@ def _row(name: str) -> Available:
         target = Target(load_adapter(name))
     except (TargetError, ImportError, AttributeError) as error:
         return Available(name, None, install, {}, f"{type(error).__name__}: {error}")
-    return Available(name, next(iter(target.packages.values()), "built in"), install, target.adapter.options)
+    return Available(name, next(iter(target.packages.values()), "built in"), install, _offered(target.adapter))
 
 
-def _install(name: str) -> str:
+def _offered(adapter: Adapter) -> dict[str, tuple[str, ...]]:
+    """Every value of every option: those that the fuzzer draws, then those on request."""
+    more = on_request(adapter)
+    return {key: (*values, *more.get(key, ())) for key, values in adapter.options.items()}
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _install(name: str, extra: str = "") -> str:
     if name in BUILT_IN:
-        return f"pip install 'fuzzresume[{name}]'" if name not in ("reference", "mutant") else "pip install fuzzresume"
+        extras = ",".join(filter(None, (name, extra)))
+        return f"pip install 'fuzzresume[{extras}]'" if name not in ("reference", "mutant") else "pip install fuzzresume"
     point = next(iter(metadata.entry_points(group=GROUP, name=name)), None)
     return f"pip install {point.dist.name}" if point is not None and point.dist is not None else "pip install fuzzresume"
 

@@ -34,15 +34,15 @@ WARM_DELIVERIES = 8
 """How many answers the warming scenario delivers at most."""
 
 
-def warm(adapter: Adapter, options: dict[str, str], parent: Path) -> None:
+def warm(adapter: Adapter, options: dict[str, str], beside: Path) -> None:
     """Run one whole scenario in a throw-away folder, so that no worker pays for what frameworks build on first use.
 
-    The folder is inside `parent`, which has an owner: a zygote that is killed meanwhile cannot remove it.
+    The folder is next to the store `beside`, whose folder has an owner: a zygote that is killed meanwhile cannot remove it.
     """
     workload = Workload.linear()
-    with tempfile.TemporaryDirectory(prefix="warm-", dir=parent) as folder:
+    with tempfile.TemporaryDirectory(prefix="warm-", dir=beside.parent) as folder:
         store = Path(folder) / "store"
-        store.mkdir()
+        adapter.capabilities(options).keeper.make(store, beside)
         resident = Resident(adapter, Env(store, options, workload, ledger=LedgerWriter(Path(folder) / "ledger")))
         try:
             outcome = resident.perform(Call("start"))
@@ -76,7 +76,7 @@ class Nursery:
         birth = Birth.from_wire(wire["birth"])
         _, (descriptor,), _, _ = socket.recv_fds(self._control, 1, 1)
         with socket.socket(fileno=descriptor) as pipe:
-            self._warm_for(birth.options, Path(birth.store).parent)
+            self._warm_for(birth.options, Path(birth.store))
             return {"pid": self._fork(pipe, birth)}
 
     def end(self) -> None:
@@ -101,11 +101,11 @@ class Nursery:
         self._workers.add(pid)
         return pid
 
-    def _warm_for(self, options: dict[str, str], parent: Path) -> None:
+    def _warm_for(self, options: dict[str, str], beside: Path) -> None:
         key = tuple(sorted(options.items()))
         if key in self._warm:
             return
-        warm(self._adapter, options, parent)
+        warm(self._adapter, options, beside)
         self._warm.add(key)
         gc.collect()
         gc.freeze()

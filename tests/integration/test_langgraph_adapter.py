@@ -105,13 +105,13 @@ def test_nothing_but_the_answer_is_on_the_wire_unless_demanded(
 ) -> None:
     run, sent = new_run(api=api, durability=durability), []
     run(start)
-    invoke = run._life._app.invoke
+    invoke = run._life._caller._app.invoke
 
     def recording(payload: Any, *args: Any, **kwargs: Any) -> Any:
         sent.append(payload)
         return invoke(payload, *args, **kwargs)
 
-    monkeypatch.setattr(run._life._app, "invoke", recording)
+    monkeypatch.setattr(run._life._caller._app, "invoke", recording)
     run(resume("2.1", 1))
     assert [command.resume for command in sent] == [token("2.1", 1)]
 

@@ -13,6 +13,7 @@ from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.images import ImageSession
+from fuzzresume.harness.keeper import FILES
 from fuzzresume.harness.session import Session, crash_points
 from fuzzresume.harness.sessions import Mode, open_session
 from fuzzresume.harness.snapshot import Snapshot
@@ -122,14 +123,15 @@ def test_a_crash_point_lasts_as_long_as_its_command(tmp_path: Path) -> None:
 def test_a_snapshot_is_the_folder(tmp_path: Path) -> None:
     (tmp_path / "a" / "b" / "empty").mkdir(parents=True)
     (tmp_path / "a" / "b" / "file").write_bytes(b"\0x")
-    taken = Snapshot.take(tmp_path / "a")
-    taken.write(tmp_path / "copy")
+    taken = FILES.take(tmp_path / "a")
+    FILES.make(tmp_path / "copy")
+    FILES.fill(tmp_path / "copy", taken)
     assert (tmp_path / "copy" / "b" / "empty").is_dir() and (tmp_path / "copy" / "b" / "file").read_bytes() == b"\0x"
     assert Snapshot.take(tmp_path / "copy").digest == taken.digest
     (tmp_path / "copy" / "b" / "empty").rmdir()
     assert Snapshot.take(tmp_path / "copy").digest != taken.digest
     with pytest.raises(FileExistsError):
-        taken.write(tmp_path / "copy")
+        FILES.make(tmp_path / "copy")
 
 
 def test_a_memory_store_is_copied_at_a_death(tmp_path: Path) -> None:

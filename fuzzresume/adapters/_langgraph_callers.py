@@ -1,0 +1,164 @@
+"""How a life calls LangGraph: its blocking methods, or its coroutines on an event loop of the life's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from fuzzresume.adapters._langgraph_async import HookedAsyncSqliteSaver, Patient
+from fuzzresume.adapters._langgraph_programs import program
+from fuzzresume.adapters._langgraph_savers import HookedMemorySaver, HookedSqliteSaver
+from fuzzresume.adapters._langgraph_scope import Clock
+from fuzzresume.harness.env import Env
+
+UNWINDING = 100
+"""How often at most the tasks that a life left on its loop are cancelled; each dead task can end one round."""
+
+
+class Saver(Protocol):
+    """What a life asks its saver beside what LangGraph does."""
+
+    position: str | None
+    """The id of the checkpoint that the last call of LangGraph stands at."""
+
+    def greatest(self) -> str | None:
+        """The greatest checkpoint id stored."""
+        ...
+
+
+class Caller(Protocol):
+    """The compiled program behind the calls that a life makes."""
+
+    @property
+    def saver(self) -> Saver:
+        """The saver under the program."""
+        ...
+
+    def invoke(self, payload: Any, config: Any, durability: str) -> Any:
+        """Run to the next stop. Raises what the program or LangGraph raises."""
+        ...
+
+    def state(self, config: Any) -> Any:
+        """The snapshot at `config`."""
+        ...
+
+    def history(self, config: Any) -> None:
+        """Read the state history and the saver's list to the end."""
+        ...
+
+    def close(self) -> None:
+        """Release everything."""
+        ...
+
+
+class Blocking:
+    """`invoke`, `get_state`, `get_state_history`."""
+
+    def __init__(self, env: Env, clock: Clock) -> None:
+        self.saver = _blocking_saver(env, clock)
+        self._app = program(env, self.saver)
+
+    def invoke(self, payload: Any, config: Any, durability: str) -> Any:
+        """See `Caller`."""
+        return self._app.invoke(payload, config, durability=durability)
+
+    def state(self, config: Any) -> Any:
+        """See `Caller`."""
+        return self._app.get_state(config)
+
+    def history(self, config: Any) -> None:
+        """See `Caller`."""
+        list(self._app.get_state_history(config))
+        list(self.saver.list(config))
+
+    def close(self) -> None:
+        """See `Caller`."""
+        self.saver.close()
+
+
+def _blocking_saver(env: Env, clock: Clock) -> Any:
+    match env.options["saver"]:
+        case "memory":
+            return HookedMemorySaver(env, clock)
+        case "postgres":
+            from fuzzresume.adapters._langgraph_postgres_saver import HookedPostgresSaver
+
+            return HookedPostgresSaver(env, clock)
+        case _:
+            return HookedSqliteSaver(env, clock)
+
+
+class Awaiting:
+    """`ainvoke`, `aget_state`, `aget_state_history`. The loop runs only inside a call."""
+
+    def __init__(self, env: Env, clock: Clock) -> None:
+        patient = Patient()
+        self._loop = asyncio.SelectorEventLoop(patient)
+        # A dead task's end is never asked for; the loop would print it.
+        self._loop.set_exception_handler(lambda loop, context: None)
+        try:
+            self.saver = self._run(HookedAsyncSqliteSaver.opened(env, clock, patient))
+        except BaseException:
+            self._loop.close()
+            raise
+        self._app = program(env, self.saver, awaited=True)
+
+    def invoke(self, payload: Any, config: Any, durability: str) -> Any:
+        """See `Caller`."""
+        return self._run(self._app.ainvoke(payload, config, durability=durability))
+
+    def state(self, config: Any) -> Any:
+        """See `Caller`."""
+        return self._run(self._app.aget_state(config))
+
+    def history(self, config: Any) -> None:
+        """See `Caller`."""
+        self._run(self._history(config))
+
+    def close(self) -> None:
+        """Unwind what a death left on the loop, then close the connection, its thread and the loop."""
+        try:
+            self._unwind()
+        finally:
+            try:
+                self._run(self.saver.close())
+            finally:
+                self._loop.close()
+                # LangGraph makes the loop it runs on the thread's current one, and leaves it so.
+                asyncio.set_event_loop(None)
+
+    async def _history(self, config: Any) -> None:
+        async for _ in self._app.aget_state_history(config):
+            pass
+        async for _ in self.saver.alist(config):
+            pass
+
+    def _unwind(self) -> None:
+        """Cancel until nothing is left. Whatever reaches the store or a hook on its way meets its own death, for this life
+        is over for them; so nothing but memory is unwound.
+        """
+        for _ in range(UNWINDING):
+            left = asyncio.all_tasks(self._loop)
+            if not left:
+                break
+            self.saver.env.dead = True
+            for task in left:
+                task.cancel()
+            with contextlib.suppress(SystemExit):
+                self._run(_ended(left))
+        with contextlib.suppress(SystemExit):
+            self._run(self._loop.shutdown_asyncgens())
+
+    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self._loop.run_until_complete(coroutine)
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    await asyncio.wait(tasks)
+
+
+def caller(env: Env, clock: Clock) -> Caller:
+    """The caller of `env`'s options. Raises what the store's driver raises when it cannot be opened."""
+    return Awaiting(env, clock) if env.options["saver"] == "async-sqlite" else Blocking(env, clock)

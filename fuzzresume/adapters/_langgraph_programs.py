@@ -1,0 +1,104 @@
+"""The workload as LangGraph programs: a graph and an entrypoint, each with plain or with async task bodies."""
+
+import operator
+from functools import partial
+from typing import Annotated, Any, TypedDict
+
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+from pydantic import create_model
+
+from fuzzresume.harness.env import Env
+
+# Not `from __future__ import annotations`: LangGraph takes channel types from the annotations of `entrypoint` functions.
+
+
+def program(env: Env, saver: Any, *, awaited: bool = False) -> Any:
+    """The program of `env`'s options over `saver`; `awaited`: its bodies are coroutines, for `ainvoke` alone."""
+    if env.options["api"] == "graph":
+        return _graph(env, saver, awaited)
+    return _awaited_entrypoint(env, saver) if awaited else _entrypoint(env, saver)
+
+
+def _graph(env: Env, saver: Any, awaited: bool) -> Any:
+    """A compiled `StateGraph`: one node a task, in order. State, nodes and names are this life's own."""
+    graph: Any = StateGraph(_pydantic_state() if env.options["schema"] == "pydantic" else _typed_state())
+    before = START
+    for number in env.workload.order:
+        name = f"t{number}"
+        # A partial, because LangGraph parses a plain function's source in search of subgraphs, in every life again.
+        graph.add_node(name, partial(_awaited_node if awaited else _node, env, number))
+        graph.add_edge(before, name)
+        before = name
+    graph.add_edge(before, END)
+    return graph.compile(checkpointer=saver)
+
+
+def _entrypoint(env: Env, saver: Any) -> Any:
+    """An `entrypoint` that calls one `task` a task, in order; its result is what the next input adds to."""
+    steps: list[Any] = [task(name=f"t{number}")(_step(env, number)) for number in env.workload.order]
+
+    @entrypoint(checkpointer=saver)
+    def program(_: str, *, previous: list[str] | None = None) -> list[str]:
+        marks = list(previous or ())
+        for step in steps:
+            marks += step(list(marks)).result()["marks"]
+        return marks
+
+    return program
+
+
+def _awaited_entrypoint(env: Env, saver: Any) -> Any:
+    """The same as coroutines."""
+    steps: list[Any] = [task(name=f"t{number}")(_awaited_step(env, number)) for number in env.workload.order]
+
+    @entrypoint(checkpointer=saver)
+    async def program(_: str, *, previous: list[str] | None = None) -> list[str]:
+        marks = list(previous or ())
+        for step in steps:
+            marks += (await step(list(marks)))["marks"]
+        return marks
+
+    return program
+
+
+def _typed_state() -> Any:
+    class State(TypedDict):
+        marks: Annotated[list[str], operator.add]
+        note: str
+
+    return State
+
+
+def _pydantic_state() -> Any:
+    return create_model("State", marks=(Annotated[list[str], operator.add], ...), note=(str, ...))
+
+
+def _node(env: Env, number: int, state: Any) -> dict[str, Any]:
+    return _work(env, number, state["marks"] if isinstance(state, dict) else state.marks)
+
+
+async def _awaited_node(env: Env, number: int, state: Any) -> dict[str, Any]:
+    return _node(env, number, state)
+
+
+def _step(env: Env, number: int) -> Any:
+    def step(marks: list[str]) -> dict[str, Any]:
+        return _work(env, number, marks)
+
+    return step
+
+
+def _awaited_step(env: Env, number: int) -> Any:
+    async def step(marks: list[str]) -> dict[str, Any]:
+        return _work(env, number, marks)
+
+    return step
+
+
+def _work(env: Env, number: int, marks: list[str]) -> dict[str, Any]:
+    env.enter(number)
+    answers = [interrupt(question.text) for question in env.workload.questions(number)]
+    update = env.body(number, answers, reads=marks)
+    return {"marks": [update.mark], "note": update.note}
