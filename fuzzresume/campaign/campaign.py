@@ -31,6 +31,7 @@ from fuzzresume.campaign.findings import Finding, options_text
 from fuzzresume.campaign.graph import Graph, Pair
 from fuzzresume.campaign.phases import PHASES, EnumeratePhase, Phase, RandomPhase, TourPhase
 from fuzzresume.campaign.points import CrashPoints
+from fuzzresume.campaign.race_phase import RacePhase
 from fuzzresume.campaign.regress import Checked, Regress
 from fuzzresume.campaign.second_opinion import SecondOpinion
 from fuzzresume.campaign.verdicts import Tally, vacuous, verdicts
@@ -43,6 +44,7 @@ from fuzzresume.contract.state import State
 from fuzzresume.contract.trace import Trace
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import Run, profile_of, scope_of
+from fuzzresume.harness.sessions import Mode
 from fuzzresume.harness.target import BadOption, Target
 
 EXPLORING = 0.9
@@ -99,7 +101,12 @@ class Campaign:
         self.troubles = self.collector.troubles
         self.regress = Regress(self, self.known, self.corpus)
         self.enumeration = EnumeratePhase(self, self.atlases)
-        self.phases: list[Phase] = [self.enumeration, TourPhase(self, self.tours, self.rng), RandomPhase(self)]
+        self.phases: list[Phase] = [
+            self.enumeration,
+            TourPhase(self, self.tours, self.rng),
+            RandomPhase(self),
+            RacePhase(self, targets),
+        ]
         names = (self.regress.name, *(phase.name for phase in self.phases))
         self.counts = {name: PhaseCount(name) for name in names}
         self.policy: dict[str, set[str]] = {}
@@ -112,8 +119,8 @@ class Campaign:
 
     # What phases call.
 
-    def open(self, target: Target, *, crashes: int = 1, specials: int = 1) -> Run:
-        """Begin a run within the given bounds."""
+    def open(self, target: Target, *, crashes: int = 1, specials: int = 1, mode: Mode | None = None) -> Run:
+        """Begin a run within the given bounds, by the given way to die (None: the cheapest faithful one)."""
         self.runs += 1
         self.counts[self.phase].runs += 1
         can = target.capabilities
@@ -123,17 +130,19 @@ class Campaign:
         if self.executor.search_mode(target) == "in-process" and not can.in_process:
             crashes = 0
         scope = scope_of(can, crashes=crashes, specials=specials)
-        run = self.executor.open(target, scope=scope, profile=self._profile(target))
+        run = self.executor.open(target, mode, scope=scope, profile=self._profile(target))
         run.policy = self.policies.setdefault(options_text(target.options), {})
         self.states.add(abstract(run.state))
         return run
 
     def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> Observation | None:
-        """Send one command of a run; None when nothing was sent, because the API cannot express it."""
-        before = run.state
+        """Send one command of a run, with the next token; None when nothing was sent."""
         sent = run.fill(chosen, crash, kind)
-        if sent is None:
-            return None
+        return None if sent is None else self.command(run, sent)
+
+    def command(self, run: Run, sent: Command) -> Observation | None:
+        """Send one command as it is; None when nothing was sent, because the API cannot express it."""
+        before, chosen = run.state, label(sent)
         try:
             observation = run.send(sent)
         except Unsupported as reason:
@@ -147,8 +156,8 @@ class Campaign:
         self._count(run, before, sent, observation)
         return observation
 
-    def close(self, run: Run) -> None:
-        """End a run: count it, look into its violation, tell the handlers."""
+    def close(self, run: Run, *, look: bool = True) -> None:
+        """End a run: count it, look into its violation, tell the handlers. Without `look`, no finding comes of it."""
         self.executor.close(run)
         self.tally.run(run.monitor.exchanges)
         for policy in (self.policy, self.policies[options_text(run.session.target.options)]):
@@ -158,7 +167,7 @@ class Campaign:
                 policy.setdefault(choice, set()).add(value)
         if run.hung and run.monitor.exchanges and run.monitor.exchanges[-1][1].outcome.kind == "hung":
             self.troubles.append(f"run {self.runs} hung at {run.monitor.exchanges[-1][0].op}")
-        elif run.violation is not None or run.monitor.deviated:
+        elif look and (run.violation is not None or run.monitor.deviated):
             try:
                 self.collector.take(run.session.target, run.monitor.exchanges)
             except OSError as error:
@@ -217,7 +226,7 @@ class Campaign:
             coverage(self.tours[0], self.states, self.reached),
             depths=self.enumeration.depths if "enumerate" in self.chosen else None,
             phases=[count for count in self.counts.values() if count.name in self.chosen and count.runs],
-            vacuous=vacuous(self.tally, can),
+            vacuous=vacuous(self.tally, can, races="race" in self.chosen),
             known=self.collector.known,
             checked=self.regress.checked,
         )

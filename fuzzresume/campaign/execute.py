@@ -100,8 +100,12 @@ class Executor:
         profile: Faults | None = None,
         steered: bool = False,
     ) -> Executed:
-        """Send `commands` until one violates. `steered`: stop at a command that no generator would have sent there."""
-        run = self.open(target, mode, profile=profile)
+        """Send `commands` until one violates. `steered`: stop at a command that no generator would have sent there.
+
+        Without a `mode`, the cheapest in which the commands can be sent: racers are processes.
+        """
+        races = any(command.op == "race" for command in commands)
+        run = self.open(target, mode or ("forked" if races else None), profile=profile)
         try:
             return replace(self._send(run, commands, steered), exchanges=tuple(run.monitor.exchanges))
         finally:
@@ -111,7 +115,8 @@ class Executor:
         for index, command in enumerate(commands):
             if run.over:
                 return Executed(run.violation, index, "" if run.violation else "the run was over")
-            if steered and label(command) not in menu(self.workload, run.state, run.spent, run.scope):
+            offered = command.op == "race" or label(command) in menu(self.workload, run.state, run.spent, run.scope)
+            if steered and not offered:
                 return Executed(None, index, f"command {index + 1} makes no sense here")
             try:
                 run.send(command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -53,8 +53,9 @@ def diagnose(reference: Reference, violation: Violation, profile: Faults, target
     """
     explanation = tuple(sorted(explain(reference, violation.sights, profile, largest=largest)))
     named = attribute(reference.workload, violation, explanation)
-    sent = violation.command
-    mute = sent.op in ("resume", "redeliver", "stray") and sent.at == "latest" and not target.capabilities.names_question
+    mute = not target.capabilities.names_question and any(
+        sent.op in ("resume", "redeliver", "stray") and sent.at == "latest" for sent in violation.command.sent
+    )
     if mute and any("Misroute" in names for names in explanation):
         named = named._replace(cls="an answer reached another question, for the call names none (FI)", limit="FI")
     return Diagnosis(named, explanation, violation)
@@ -179,14 +180,14 @@ class Finding:
 def renumber(commands: Sequence[Command]) -> tuple[Command, ...]:
     """The same commands with deliveries numbered from 1, as a trace that was never longer would have them."""
     numbers: dict[object, int] = {}
-    result = []
-    for command in commands:
+
+    def numbered(command: Command) -> Command:
         token = command.token
         if token is not None:
-            number = numbers.setdefault(token, len(numbers) + 1)
-            token = token._replace(delivery=number)
-        result.append(Command(command.op, token, command.at, command.branch, command.crash, command.poison, command.kind))
-    return tuple(result)
+            token = token._replace(delivery=numbers.setdefault(token, len(numbers) + 1))
+        return replace(command, token=token, racers=tuple(map(numbered, command.racers)))
+
+    return tuple(map(numbered, commands))
 
 
 def options_text(options: Mapping[str, str]) -> str:

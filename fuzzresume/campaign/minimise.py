@@ -60,7 +60,9 @@ class Minimiser:
         self._look_for_shorter(self._one_question_executor())
         self._shorten()
         self._look_for_shorter(self._one_question_executor())
-        while not self.out and self._one_question() | self._simplify(pinned) | self._look_for_shorter():
+        while not self.out and (
+            self._one_question() | self._simplify(pinned) | self._one_after_the_other() | self._look_for_shorter()
+        ):
             self._shorten()
         return self.commands
 
@@ -113,6 +115,11 @@ class Minimiser:
             if self._try(tuple(asked[i] for i in kept), executor=smaller):
                 return True
         return False
+
+    def _one_after_the_other(self) -> bool:
+        """Racers that take no turns are commands like others; whatever these show is what the race was about."""
+        last = self.commands[-1]
+        return last.op == "race" and not last.turns and self._try((*self.commands[:-1], *last.racers), anything=True)
 
     def _shorten(self) -> None:
         while any(self._try(candidate) for candidate in self._deletions()):
@@ -169,8 +176,15 @@ class Minimiser:
             i += 1
         return changed
 
-    def _try(self, commands: tuple[Command, ...], target: Target | None = None, executor: Executor | None = None) -> bool:
-        """Whether the candidate shows the same finding; if so it becomes the present trace."""
+    def _try(
+        self,
+        commands: tuple[Command, ...],
+        target: Target | None = None,
+        executor: Executor | None = None,
+        *,
+        anything: bool = False,
+    ) -> bool:
+        """Whether the candidate shows the same finding, or `anything`; if so it becomes the present trace."""
         target, executor = target or self.target, executor or self.executor
         candidate = renumber(commands)
         key = (candidate, repr((executor.workload, sorted(target.options.items()))))
@@ -178,14 +192,14 @@ class Minimiser:
             return False
         profile = self._profile(target)
         mechanisms = [frozenset(names) for names in self.diagnosis.explanation]
-        if mechanisms and not can_violate(executor.reference, candidate, profile, mechanisms):
+        if mechanisms and not anything and not can_violate(executor.reference, candidate, profile, mechanisms):
             self._refuted.add(key)
             return False
         self.executions += 1
-        done = executor.execute(target, candidate, profile=profile, steered=True)
+        done = executor.execute(target, candidate, profile=profile, steered=not anything)
         if done.violation is not None:
             found = diagnose(executor.reference, done.violation, profile, target)
-            same = found.same_as(self.diagnosis) or found.purer_than(self.diagnosis)
+            same = anything or found.same_as(self.diagnosis) or found.purer_than(self.diagnosis)
             if same and excused(found, target) == self._excused:
                 self.commands = candidate[: done.violation.index + 1]
                 self.target, self.diagnosis, self.executor = target, found, executor
@@ -207,6 +221,11 @@ def _plainer(command: Command) -> Iterator[Command]:
         yield replace(command, op="recover")
     if command.at == "question":
         yield replace(command, at="latest")
+    for i in reversed(range(len(command.turns))):
+        yield replace(command, turns=(*command.turns[:i], *command.turns[i + 1 :]))
+    for gone in range(len(command.racers) if len(command.racers) > 2 else 0):
+        turns = tuple(replace(t, racer=t.racer - (t.racer > gone)) for t in command.turns if t.racer != gone)
+        yield replace(command, racers=(*command.racers[:gone], *command.racers[gone + 1 :]), turns=turns)
     if command.crash is not None and not command.crash.hook.startswith("effect."):
         for hook in ("effect.after:2", "effect.before:3"):
             yield replace(command, crash=CrashPoint(hook, 1, command.crash.by))

@@ -17,7 +17,7 @@ from fuzzresume.campaign.walks import STEPS, Enumeration, Tour
 if TYPE_CHECKING:
     from fuzzresume.campaign.campaign import Campaign
 
-PHASES = ("regress", "enumerate", "tour", "random", "minimise")
+PHASES = ("regress", "enumerate", "tour", "random", "race", "minimise")
 """Every phase by name, in order."""
 
 CRASHES, SPECIALS = 4, 12

@@ -25,7 +25,8 @@ class SecondOpinion:
             self.missing = str(error)
 
     def give(self, findings: Sequence[Finding]) -> list[str]:
-        """Set `tlc` of every finding. Returns the troubles: what TLC contradicts, or why it did not answer."""
+        """Set `tlc` of the findings that are no races. Returns the troubles: what TLC contradicts, or why it is silent."""
+        findings = [finding for finding in findings if all(command.op != "race" for command in finding.commands)]
         if self._toolchain is None or not findings:
             return []
         try:

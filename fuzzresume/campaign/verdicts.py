@@ -49,6 +49,8 @@ class Tally:
             self.exercised["CV"] += 1
         if before.tampered is not None and before.tampered != "extra-field":
             self.exercised["CV"] += 1
+        if command.op == "race":
+            self.exercised["race"] += 1
         settled = command.op == "resume" and command.question in branch.acked
         if command.op in ("redeliver", "stray") or settled:
             self.exercised["CO"] += 1
@@ -85,13 +87,17 @@ class Tally:
                 break
 
 
-def vacuous(tally: Tally, can: Capabilities) -> list[str]:
-    """What never happened in the whole campaign, in words: a check that had nothing to look at has proved nothing."""
+def vacuous(tally: Tally, can: Capabilities, *, races: bool = False) -> list[str]:
+    """What never happened in the whole campaign, in words: a check that had nothing to look at has proved nothing.
+
+    `races`: the campaign was to race.
+    """
     guards = {
         "no recovered run completed": tally.exercised["LV"],
         "no run went on after a death that left something durable": tally.exercised["PC"],
         "no answer was delivered that had to be inert": tally.exercised["CO"],
         "no input was sent again": tally.exercised["RS"],
+        "no racer raced": tally.exercised["race"] or not races,
         "no fork was served": tally.exercised["FI"] or can.fork is None,
         "no update broke its schema and no store was damaged": tally.exercised["CV"] or not (can.schema or can.tamper),
     }

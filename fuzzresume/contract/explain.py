@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from fuzzresume.contract.commands import Command
-from fuzzresume.contract.faults import FAULTS, NONE, SEQUENTIAL
+from fuzzresume.contract.faults import FAULTS, NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.monitor import FIRST, Sight, World, replay
 from fuzzresume.contract.reference import Reference
@@ -38,16 +38,23 @@ def explain(reference: Reference, trace: Sequence[Sight], profile: Faults = NONE
             if first < len(before) and replay(reference, trace[first:], profile | frozenset(names), before[first]):
                 found.append(names)
         if found:
-            return tuple(found)
+            return _of_racing(trace, found)
     return ()
+
+
+def _of_racing(trace: Sequence[Sight], found: Sequence[tuple[str, ...]]) -> Explanation:
+    """What one process can do alone is no explanation of a race where a mechanism of racing explains it: it would show
+    without racers."""
+    racing = [names for names in found if any(FAULTS[name].concurrent for name in names)]
+    return tuple(racing if racing and trace[-1][0].op == "race" else found)
 
 
 def _strikes(trace: Iterable[Sight], profile: Faults) -> dict[str, int]:
     """The candidates in their order, and the index of the first command in which each can strike."""
     sent = [_words(command) for command, _ in trace]
     found = {}
-    for name in SEQUENTIAL:
-        where = FAULTS[name].strikes_in
+    for name, fault in FAULTS.items():
+        where = fault.strikes_in
         first = next((i for i, words in enumerate(sent) if not where or words & where), None)
         if first is not None and name not in profile:
             found[name] = first
@@ -56,7 +63,8 @@ def _strikes(trace: Iterable[Sight], profile: Faults) -> dict[str, int]:
 
 def _words(command: Command) -> set[str]:
     """What of a command `Fault.strikes_in` speaks about."""
-    return {command.op, *(["crash"] if command.crash else []), *(["poison"] if command.poison is not None else [])}
+    ops = {command.op, *(racer.op for racer in command.racers)}
+    return {*ops, *(["crash"] if command.crash else []), *(["poison"] if command.poison is not None else [])}
 
 
 def _before(reference: Reference, trace: Sequence[Sight], profile: Faults) -> list[tuple[World, ...]]:

@@ -12,6 +12,7 @@ from fuzzresume.contract.commands import DELIVERIES
 
 ANSWERS = DELIVERIES - {"fork"}
 FORK = frozenset({"fork"})
+RACE = frozenset({"race"})
 
 
 class Fault(NamedTuple):
@@ -54,8 +55,8 @@ FAULTS: dict[str, Fault] = {
         Fault("TamperAccept", "a damaged store is continued from", ("CV",), frozenset({"tamper"})),
         Fault("InspectActs", "inspection runs tasks or moves the frontier", ("IN",), frozenset({"inspect"})),
         Fault("RestartMix", "a restart mixes its meanings", ("RS",), frozenset({"start", "restart"})),
-        Fault("ConcurrentConsume", "a second concurrent delivery is accepted too", ("CO",), concurrent=True),
-        Fault("RaceEffect", "a second concurrent delivery fires the effect too", ("CO", "EO"), concurrent=True),
+        Fault("ConcurrentConsume", "a second concurrent delivery is accepted too", ("CO",), RACE, concurrent=True),
+        Fault("RaceEffect", "a second concurrent delivery fires the effect too", ("CO", "EO"), RACE, concurrent=True),
     )
 }
 

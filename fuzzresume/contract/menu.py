@@ -15,7 +15,7 @@ from fuzzresume.contract.state import Branch, State, complete, next_question
 from fuzzresume.contract.workload import Question, Token, Workload
 
 SPECIALS: frozenset[str] = frozenset(
-    {"fork", "stray", "redeliver", "settled", "restart", "poison", "inspect", "reload", "tamper", "twin", "trunk"}
+    {"fork", "stray", "redeliver", "settled", "restart", "poison", "inspect", "reload", "tamper", "twin", "trunk", "race"}
 )
 
 
@@ -60,6 +60,7 @@ class Label(NamedTuple):
     crash: bool = False
     poison: int | None = None
     fresh: bool = True
+    racers: tuple[Label, ...] = ()
 
     @property
     def text(self) -> str:
@@ -67,6 +68,7 @@ class Label(NamedTuple):
         words: list[str] = [self.op]
         if self.question is not None:
             words.append(self.question.text)
+        words += [f"[{' | '.join(racer.text for racer in self.racers)}]"] if self.racers else []
         words += [w for w, on in (("addressed", self.at == "question"), (f"@{self.branch}", self.branch != "latest")) if on]
         words += [w for w, on in (("crash", self.crash), (f"poison {self.poison}", self.poison is not None)) if on]
         return " ".join(words)
@@ -82,6 +84,7 @@ def label(command: Command) -> Label:
         command.crash is not None,
         command.poison,
         command.op != "redeliver",
+        tuple(map(label, command.racers)),
     )
 
 
@@ -99,7 +102,7 @@ def special(state: State, command: Label) -> str | None:
 def spend(state: State, spent: Spent, command: Command, outcome: str) -> Spent:
     """`spent` after a command that ended as `outcome`."""
     used = special(state, label(command))
-    fresh = command.token is not None and command.op != "redeliver"
+    fresh = sum(sent.token is not None and sent.op != "redeliver" for sent in command.sent)
     return Spent(
         spent.crashes + (command.crash is not None),
         (*spent.specials, used) if used else spent.specials,

@@ -78,6 +78,8 @@ def reduce(observation: Observation) -> Seen:
     the command are read from the frontier; an unreadable one means *unknown*, then re-entry is not judged.
     """
     outcome, entries, after = observation.outcome, observation.entries, observation.after.done
+    if observation.racers:
+        return _reduce_race(observation)
     before = observation.before.done
     reentered = None if before is None else frozenset([e.task for e in entries if e.kind == "enter" and e.task in before])
     marks = outcome.marks if outcome.kind == "completed" else None
@@ -91,6 +93,18 @@ def reduce(observation: Observation) -> Seen:
         None if observation.twin is None else reduce(observation.twin).expect,
     )
     return Seen(expect, frozenset([t for mark in outcome.marks for t in mark.tokens]) if outcome.marks else NOTHING)
+
+
+def _reduce_race(observation: Observation) -> Seen:
+    """In a race the order of effects between racers is no more than their schedule."""
+    after = observation.after.done
+    expect = Expect(
+        observation.outcome.kind,
+        tuple(sorted(observation.effects)),
+        reentered=None,
+        frontier=None if after is None else frozenset(after),
+    )
+    return Seen(expect, frozenset(observation.told))
 
 
 def sights(exchanges: Iterable[Exchange]) -> tuple[Sight, ...]:
@@ -109,6 +123,7 @@ def admits(expect: Expect, seen: Seen) -> bool:
         and (expect.reentered is None or got.reentered is None or expect.reentered == got.reentered)
         and (expect.frontier is None or got.frontier is None or expect.frontier == got.frontier)
         and (expect.fresh is None or expect.fresh not in seen.shown)
+        and (expect.told is None or seen.shown <= expect.told)
         and (expect.twin is None or got.twin is None or admits(expect.twin, Seen(got.twin, frozenset())))
     )
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from fuzzresume.contract.workload import Mark, Question
 
-OutcomeKind = Literal["parked", "completed", "failed", "refused", "crashed", "idle", "hung", "inert"]
+OutcomeKind = Literal["parked", "completed", "failed", "refused", "crashed", "idle", "hung", "inert", "raced"]
 EntryKind = Literal["enter", "effect", "exit"]
 
 
@@ -29,7 +29,7 @@ class Outcome:
     `marks` are the marks in the reply's own state (None: the reply shows no state). `announced` says whether a park was
     announced by the call or read from a quiescence test. `address` is the opaque address of the position the run now has
     (None: none on the wire); the harness keeps it to address this branch later. `inert` is the outcome of `inspect`,
-    `reload` and `tamper`, which do not run anything.
+    `reload` and `tamper`, which do not run anything; `raced` that of a race, whose racers have outcomes of their own.
     """
 
     kind: OutcomeKind
@@ -69,7 +69,10 @@ class Frontier:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything that one command showed. `twin` is the second recovery of `recover2`; `hooks` the hook names passed."""
+    """Everything that one command showed. `twin` is the second recovery of `recover2`; `hooks` the hook names passed.
+
+    `racers` are what each racer of a race showed, `told` those of their answers whose own reply shows them in its state.
+    """
 
     outcome: Outcome
     entries: tuple[Entry, ...] = ()
@@ -77,6 +80,8 @@ class Observation:
     after: Frontier = field(default_factory=lambda: Frontier(()))
     twin: Observation | None = None
     hooks: tuple[str, ...] = ()
+    racers: tuple[Observation, ...] = ()
+    told: tuple[str, ...] = ()
 
     @property
     def effects(self) -> tuple[Mark, ...]:

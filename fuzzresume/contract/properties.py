@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from fuzzresume.contract.commands import Command
@@ -151,6 +152,8 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
         return Anomaly("CV", "an invalid update became durable")
     if command.op == "recover2" and seen.twin is not None and seen._replace(twin=None) != seen.twin:
         return Anomaly("RD", "two recoveries from one store differ")
+    if command.op == "race":
+        return _raced(command, effects, observation.told)
     if command.op == "inspect":
         return Anomaly("IN", "inspection was not inert")
     if command.op == "restart":
@@ -188,6 +191,21 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
     if seen.kind == "parked" and next_question(workload, branch) != (seen.pending or (None,))[0]:
         return Anomaly("PC", "the run stands elsewhere than it should")
     return Anomaly("PC", "the run does not continue its prefix")
+
+
+def _raced(command: Command, effects: Sequence[int], told: Sequence[str]) -> Anomaly:
+    """CO-e counts effects, CO-c deliveries told that theirs was consumed."""
+    asked = {racer.question.task for racer in command.racers if racer.question is not None and racer.op != "fork"}
+    twice = sorted({task for task in effects if effects.count(task) > 1})
+    if any(task in asked for task in twice):
+        return Anomaly("CO", "racers answered one question more than once, and its effect fired each time (CO-e)")
+    if twice and all(racer.op != "fork" for racer in command.racers):
+        return Anomaly("EO", "an effect fired more than once in a race")
+    if len(told) > 1 and all(racer.op != "fork" for racer in command.racers):
+        return Anomaly("CO", "several racers were told that their answer was consumed (CO-c)")
+    if any(racer.op == "fork" for racer in command.racers):
+        return Anomaly("FD", "a fork in a race was not served its own answer")
+    return Anomaly("PC", "a race led where no order of its racers leads")
 
 
 def _answered_by_another(command: Command, observation: Observation) -> bool:

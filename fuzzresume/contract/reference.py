@@ -13,6 +13,7 @@ from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import WITHIN, Faults, Plan, Run, cut, finish, plans, trajectories
 from fuzzresume.contract.mechanisms import any_plan, from_any, ignored, leaked, mixed, survivors
+from fuzzresume.contract.races import raced
 from fuzzresume.contract.state import (
     Answers,
     Branch,
@@ -45,7 +46,9 @@ class Reference:
         """Every legal transition, plus those that `faults` allow. Duplicates are removed, order is stable."""
         known = self._memo.setdefault(state, {})
         # Where a life dies is seen, not foretold, and an address only says what `branch` says.
-        key = (command.op, command.token, command.branch, command.crash is None, command.poison, command.kind, faults)
+        crash = command.crash is None
+        racers = (command.racers, not command.turns)
+        key = (command.op, command.token, command.branch, crash, command.poison, command.kind, racers, faults)
         found = known.get(key)
         if found is None:
             found = known[key] = distinct(self._step(state, command, faults))
@@ -196,6 +199,9 @@ class Reference:
             if "RestartMix" in faults:
                 for mix in mixed(self.workload, fresh, branch):
                     yield from self._epoch(state, command, faults, mix, None)
+
+    def _race(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+        yield from raced(self.step, state, command, faults)
 
     def _inspect(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         branch = state.branch(command.branch)

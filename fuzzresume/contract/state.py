@@ -106,6 +106,8 @@ class Expect(NamedTuple):
     twin: Expect | None = None
     fresh: str | None = None
     """Wire text of a must-be-inert token: a reply whose state shows it was told consumed, although it must not be."""
+    told: frozenset[str] | None = None
+    """Wire texts of the answers of a race of which more than one may be told consumed; None: not compared."""
 
 
 class Note(NamedTuple):

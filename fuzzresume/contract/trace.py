@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.commands import Command, CrashPoint, Turn
 from fuzzresume.contract.faults import FAULTS
 from fuzzresume.contract.monitor import Seen
 from fuzzresume.contract.properties import PROPERTIES
@@ -40,6 +40,9 @@ class Row(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     crash: CrashPoint | None = None
     poison: int | None = None
     kind: str | None = None
+    racers: list[Row] = []
+    turns: list[Turn] = []
+    unit: str = "processes"
     seen: Sighting | None = None
 
 
@@ -94,12 +97,18 @@ def dumps(trace: Trace) -> bytes:
     """The file's bytes, indented, ending in a newline."""
     sightings: list[Sighting | None] = [write_seen(seen) for seen in trace.seen]
     sightings = sightings or [None] * len(trace.commands)
-    rows = [
-        Row(c.op, c.token.text if c.token else None, c.at, c.branch, c.crash, c.poison, c.kind, sighting)
-        for c, sighting in zip(trace.commands, sightings, strict=True)
-    ]
+    rows = [_row(command, sighting) for command, sighting in zip(trace.commands, sightings, strict=True)]
     file = File(SCHEMA, trace.target, trace.packages, trace.options, trace.workload, rows, list(trace.words), trace.found)
     return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
+
+
+def _row(command: Command, sighting: Sighting | None = None) -> Row:
+    token = command.token.text if command.token else None
+    racers = [_row(racer) for racer in command.racers]
+    return Row(
+        command.op, token, command.at, command.branch, command.crash, command.poison, command.kind, racers,
+        list(command.turns), command.unit, sighting,
+    )  # fmt: skip
 
 
 def loads(data: bytes, name: str = "trace") -> Trace:
@@ -118,7 +127,7 @@ def loads(data: bytes, name: str = "trace") -> Trace:
     except msgspec.ValidationError as error:
         raise TraceError(f"{name}: {error}") from error
     _check(name, file)
-    commands = tuple(_command(name, i, row, file.workload) for i, row in enumerate(file.commands))
+    commands = tuple(_command(f"{name}: commands", i, row, file.workload) for i, row in enumerate(file.commands))
     if not commands:
         raise TraceError(f"{name}: commands: a trace needs at least one command")
     seen = _seen(name, file.commands)
@@ -170,7 +179,7 @@ def load(path: Path) -> Trace:
 
 
 def _command(name: str, index: int, row: Row, workload: Workload) -> Command:
-    where = f"{name}: commands[{index}]"
+    where = f"{name}[{index}]"
     try:
         token = None if row.token is None else Token.parse(row.token)
     except ValueError as error:
@@ -182,7 +191,10 @@ def _command(name: str, index: int, row: Row, workload: Workload) -> Command:
     tasks = {task.id for task in workload.tasks if isinstance(task, Task)}
     if row.poison is not None and row.poison not in tasks:
         raise TraceError(f"{where}.poison: the workload has no task {row.poison}")
+    racers = tuple(_command(f"{where}.racers", i, racer, workload) for i, racer in enumerate(row.racers))
     try:
-        return Command(row.op, token, row.at, row.branch, row.crash, row.poison, row.kind)  # type: ignore[arg-type]
+        return Command(
+            row.op, token, row.at, row.branch, row.crash, row.poison, row.kind, racers, tuple(row.turns), row.unit,  # type: ignore[arg-type]
+        )  # fmt: skip
     except ValueError as error:
         raise TraceError(f"{where}.{error}") from error

@@ -16,7 +16,7 @@ from fuzzresume.contract.workload import Mark, Workload
 def say_commands(workload: Workload, commands: Sequence[Command]) -> list[str]:
     """A trace's commands in words, answers named a, b, c … in order of delivery."""
     names = letters(tuple(commands))
-    return [say(c, names, workload.task(c.question.task).questions if c.question else 1) for c in commands]
+    return [say(c, names, lambda question: workload.task(question.task).questions) for c in commands]
 
 
 def say_expect(expect: Expect, names: dict[str, str]) -> str:

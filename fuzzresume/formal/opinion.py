@@ -25,6 +25,8 @@ class Opinion:
 
 def case_of(trace: Trace, name: str = "trace") -> Case:
     """What there is to judge. Raises TraceError for a trace that does not record what was seen."""
+    if any(command.op == "race" for command in trace.commands):
+        raise TraceError(f"{name}: a race is no command of the reference in TLA+, so TLC cannot judge it")
     if not trace.seen:
         raise TraceError(
             f"{name}: commands[0].seen: nothing is recorded of what was seen; replay the trace with --record FILE"

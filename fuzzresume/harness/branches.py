@@ -6,7 +6,7 @@ live run and for a crash image of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fuzzresume.contract.commands import Command
@@ -91,6 +91,17 @@ class Branches:
         heard = self.latest if self.forked and command.op == "fork" else self._addresses(command)
         heard.update({asked.question: asked.address for asked in outcome.asked if asked.address is not None})
         return after
+
+    def settle_race(self, command: Command, newest: Frontier, outcomes: Sequence[Outcome], read: ReadFrontier) -> Frontier:
+        """Learn from how a race ended; returns the newest frontier after it. `newest` is the one before it."""
+        now = read(None)
+        for racer, outcome in zip(command.racers, outcomes, strict=True):
+            if racer.op == "fork" and outcome.kind != "refused" and _moved(newest, now, outcome):
+                self._serve_fork(newest.head)
+        for racer, outcome in zip(command.racers, outcomes, strict=True):
+            heard = self.latest if self.forked and racer.op == "fork" else self._addresses(racer)
+            heard.update({asked.question: asked.address for asked in outcome.asked if asked.address is not None})
+        return now
 
     def _serve_fork(self, trunk_head: str | None) -> None:
         if not self.forked:

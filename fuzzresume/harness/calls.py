@@ -28,7 +28,10 @@ _PLANTED = re.compile(re.escape(str(TaskFailure(0))).replace("0", r"(\d+)"))
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a session sends to a life: intent is gone (redeliver and stray are a resume), addresses are resolved."""
+    """What a session sends to a life: intent is gone (redeliver and stray are a resume), addresses are resolved.
+
+    `gated`: the life waits at every hook until it is told to go on (`harness.racing`).
+    """
 
     op: CallOp
     question: Question | None = None
@@ -37,6 +40,7 @@ class Call:
     branch: str | None = None
     crash: CrashPoint | None = None
     poison: int | None = None
+    gated: bool = False
 
 
 class Resident:

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import fuzzresume
-from fuzzresume.contract.observation import Outcome
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.observation import Observation, Outcome
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.calls import Call
 from fuzzresume.harness.env import Store, Unsupported
+from fuzzresume.harness.racing import Racer, observed, race, release
 from fuzzresume.harness.session import Session
 from fuzzresume.harness.target import Target, spec_of
 from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wire, receive, send
@@ -180,29 +182,36 @@ class ForkedHost:
         self._alive = True
 
     def perform(self, call: Call) -> tuple[Outcome, tuple[str, ...]]:
-        """Make one call and wait for its reply, for the worker's death, or for the limit, after which it is killed.
-
-        An interrupt kills it too, and passes through: the reply that is still to come must not answer another call.
-        """
+        """Make one call and wait for its end, see `converse`; the hooks are those passed until then."""
         passed_before = self._hooks.stat().st_size if self._hooks.exists() else 0
+        outcome = self.converse(call_to_wire(call), call)
+        assert isinstance(outcome, Outcome), "only a gated call stops on its way"
+        return outcome, self._passed(passed_before)
+
+    def converse(self, wire: Wire, call: Call) -> Outcome | str:
+        """Send one message of a call and wait: for the outcome, or in a gated call for the name of the next hook.
+
+        A worker that dies has crashed, one that is silent for longer than the limit is killed and has hung. An interrupt
+        kills it too, and passes through: the reply that is still to come must not answer another call. Raises Unsupported,
+        and WorkerError for a fault of adapter or harness.
+        """
         try:
-            wire = self._converse(call)
+            reply = self._exchange(wire)
         except TimeoutError:
             self._kill()
-            return Outcome("hung", seconds=self._limit), self._passed(passed_before)
+            return Outcome("hung", seconds=self._limit)
         except BaseException:
             self._kill()
             raise
-        if wire is None:
+        if reply is None:
             how = self._reap()
             planted = call.crash is not None and how == "SIGKILL"
-            outcome = Outcome("crashed") if planted else Outcome("crashed", error=how, message="died without a planted kill")
-            return outcome, self._passed(passed_before)
-        if "broken" in wire:
-            raise WorkerError(wire["broken"])
-        if "unsupported" in wire:
-            raise Unsupported(wire["unsupported"])
-        return outcome_from_wire(wire["outcome"]), self._passed(passed_before)
+            return Outcome("crashed") if planted else Outcome("crashed", error=how, message="died without a planted kill")
+        if "broken" in reply:
+            raise WorkerError(reply["broken"])
+        if "unsupported" in reply:
+            raise Unsupported(reply["unsupported"])
+        return str(reply["at"]) if "at" in reply else outcome_from_wire(reply["outcome"])
 
     def close(self) -> None:
         """Let the worker close its life and exit; kill it when it does not. Returns when it is reaped."""
@@ -228,11 +237,11 @@ class ForkedHost:
         with contextlib.suppress(WorkerError):
             self._reap()
 
-    def _converse(self, call: Call) -> Wire | None:
+    def _exchange(self, wire: Wire) -> Wire | None:
         self._pipe.settimeout(self._limit)
         started = time.monotonic()
         try:
-            send(self._pipe, call_to_wire(call))
+            send(self._pipe, wire)
         except (BrokenPipeError, ConnectionResetError):
             return None
         self._pipe.settimeout(max(self._limit - (time.monotonic() - started), 0.001))
@@ -257,7 +266,7 @@ class ForkedHost:
 class ForkedSession(Session):
     """A run whose lives are worker processes. `deaths` are the exit signals or statuses of those that ended, in order.
 
-    Without a pool it has its own, which `close` ends.
+    Without a pool it has its own, which `close` ends. `held`: racers take turns; otherwise they run as they please.
     """
 
     def __init__(
@@ -272,6 +281,7 @@ class ForkedSession(Session):
     ) -> None:
         super().__init__(target, workload, folder, seed)
         self.limit = limit
+        self.held = True
         self.deaths: list[str] = []
         self._owns_zygotes = zygotes is None
         self._zygotes = Zygotes() if zygotes is None else zygotes
@@ -287,12 +297,29 @@ class ForkedSession(Session):
         """The process id of the present life."""
         return self._host.pid if isinstance(self._host, ForkedHost) else None
 
-    def _host_for(self, store: Store) -> ForkedHost:
-        files = store.folder, self.ledger_path, self.folder / "hooks"
+    def _host_for(self, store: Store, hooks_file: str = "hooks") -> ForkedHost:
+        files = store.folder, self.ledger_path, self.folder / hooks_file
         folder, ledger, hooks = (str(path.absolute()) for path in files)
         birth = Birth(folder, ledger, hooks, dict(store.options), store.workload, self._seed)
         zygote = self._zygotes.get(spec_of(self.target.adapter), self._seed)
         return ForkedHost(zygote, birth, self.limit, self.deaths)
+
+    def _race(self, command: Command) -> Observation:
+        calls = [self.branches.call(racer, self.target.capabilities) for racer in command.racers]
+        self._drop()
+        before, newest = self.branches.before(command, self.workload, self._frontier)
+        self._at_rest.clear()
+        racers: list[Racer] = []
+        try:
+            racers += [Racer(self._host_for(self.store, f"hooks-{i}"), call) for i, call in enumerate(calls, 1)]
+            take = self._ledger.take
+            entries = race(racers, command.turns, take) if self.held else release(racers, take)
+        finally:
+            for racer in racers:
+                racer.host.close()
+        outcomes = [racer.finish() for racer in racers]
+        after = self.branches.settle_race(command, newest, outcomes, self._frontier)
+        return observed(command, before, after, racers, entries)
 
     def _sibling(self: S, folder: Path, seed: int) -> S:
         return type(self)(self.target, self.workload, folder, seed, zygotes=self._zygotes, limit=self.limit)

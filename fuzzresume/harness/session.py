@@ -78,7 +78,7 @@ class Session(ABC):
         self.store = Store(folder / "store", target.options, workload)
         if target.capabilities.durable:
             folder.mkdir(parents=True, exist_ok=True)
-            self.store.folder.mkdir()
+            target.capabilities.keeper.make(self.store.folder)
         self.ledger_path = folder / "ledger"
         self._at_rest: dict[str | None, Frontier] = {}
         self._ledger: LedgerReader | MemoryLedger = LedgerReader(self.ledger_path)
@@ -93,6 +93,8 @@ class Session(ABC):
                 return self._tamper(command)
             case "recover2":
                 return self._recover_twice(command)
+            case "race":
+                return self._race(command)
         call = self.branches.call(command, self.target.capabilities)
         if command.op in FRESH_LIFE:
             self._drop()
@@ -102,6 +104,10 @@ class Session(ABC):
     def close(self) -> None:
         """End the present life. The session can go on afterwards, with a fresh one."""
         self._drop()
+
+    def copied(self: S, folder: Path) -> S:
+        """A session in `folder` that goes on, by a fresh life, from a copy of the store as it is now."""
+        return self._continue(folder, self._snapshot())
 
     def __enter__(self: S) -> S:
         """The session itself."""
@@ -181,6 +187,9 @@ class Session(ABC):
         self.target.adapter.tamper(self.store, command.kind or "")
         return Observation(Outcome("inert"), self._ledger.take(), before, self._frontier(None))
 
+    def _race(self, command: Command) -> Observation:
+        raise Unsupported("racers are processes of their own; run it forked")
+
     def _recover_twice(self, command: Command) -> Observation:
         """Both recoveries meet the command's crash point and poison; the copy's is the twin, the original goes on."""
         recover = replace(command, op="recover")
@@ -197,7 +206,7 @@ class Session(ABC):
         session.branches = copy.deepcopy(self.branches)
         session.store.memory = copy.deepcopy(self.store.memory)
         if self.target.capabilities.durable:
-            store.fill(session.store.folder)
+            self.target.capabilities.keeper.fill(session.store.folder, store)
         return session
 
     def _replace_store(self, content: Snapshot, memory: MutableMapping[str, Any]) -> None:
@@ -208,13 +217,15 @@ class Session(ABC):
             self.store = replace(old, memory=memory)
             return
         folder = self._new_folder("store")
-        content.write(folder)
+        self.target.capabilities.keeper.make(folder)
+        self.target.capabilities.keeper.fill(folder, content)
         self.store = replace(old, folder=folder, memory=memory)
         shutil.rmtree(old.folder, ignore_errors=True)
 
     def _snapshot(self) -> Snapshot:
-        """A copy of the store's files as they are now."""
-        return Snapshot.take(self.store.folder) if self.target.capabilities.durable else Snapshot(())
+        """A copy of the store as it is now."""
+        can = self.target.capabilities
+        return can.keeper.take(self.store.folder) if can.durable else Snapshot(())
 
     def _new_folder(self, kind: str) -> Path:
         self._names[kind] += 1

@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,7 @@ def call_to_wire(call: Call) -> Wire:
     return {
         "op": call.op, "question": call.question and call.question.text, "answer": call.answer, "address": call.address,
         "branch": call.branch, "crash": crash and [crash.hook, crash.nth, crash.by], "poison": call.poison,
+        "gated": call.gated,
     }  # fmt: skip
 
 
@@ -73,7 +75,8 @@ def call_from_wire(wire: Wire) -> Call:
     """The inverse of `call_to_wire`."""
     question = None if wire["question"] is None else Question.parse(wire["question"])
     crash = None if wire["crash"] is None else CrashPoint(*wire["crash"])
-    return Call(wire["op"], question, wire["answer"], wire["address"], wire["branch"], crash, wire["poison"])
+    plain = {key: wire[key] for key in ("op", "answer", "address", "branch", "poison", "gated")}
+    return Call(question=question, crash=crash, **plain)
 
 
 def outcome_to_wire(outcome: Outcome) -> Wire:
@@ -109,7 +112,7 @@ def receive(pipe: socket.socket) -> Wire | None:
 
 def serve(pipe: socket.socket, adapter: Adapter, birth: Birth) -> None:
     """Be one life until the controller hangs up: calls in, outcomes out. What goes wrong in the harness itself is said."""
-    passed = LineLog(birth.hooks)
+    passed = Passing(birth.hooks, pipe)
     env = Env(
         Path(birth.store), birth.options, birth.workload, ledger=LedgerWriter(Path(birth.ledger)), real=True,
         seed=birth.seed, on_hook=passed,
@@ -117,8 +120,10 @@ def serve(pipe: socket.socket, adapter: Adapter, birth: Birth) -> None:
     resident = Resident(adapter, env)
     try:
         while (wire := receive(pipe)) is not None:
+            call = call_from_wire(wire)
+            passed.gated = call.gated
             try:
-                reply: Wire = {"outcome": outcome_to_wire(resident.perform(call_from_wire(wire)))}
+                reply: Wire = {"outcome": outcome_to_wire(resident.perform(call))}
             except Unsupported as reason:
                 reply = {"unsupported": str(reason)}
             send(pipe, reply)
@@ -129,15 +134,28 @@ def serve(pipe: socket.socket, adapter: Adapter, birth: Birth) -> None:
         raise
 
 
-class LineLog:
-    """Appends each hook's name to a file by one write(2), so that what was passed survives SIGKILL."""
+class Passing:
+    """Appends each hook's name to a file by one write(2), so that what was passed survives SIGKILL.
 
-    def __init__(self, path: str) -> None:
+    While `gated`, it then says where the life stands and waits until it may go on: `{"go": true}` up to the next hook,
+    `{"go": false}` to the end of the call without stopping again.
+    """
+
+    def __init__(self, path: str, pipe: socket.socket) -> None:
+        self.gated = False
+        self._pipe = pipe
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._one_at_a_time = threading.Lock()
 
     def __call__(self, ordinal: int, name: str) -> None:
         """Append `name`; the signature is that of `Env.on_hook`."""
         os.write(self._fd, name.encode() + b"\n")
+        if self.gated:
+            with self._one_at_a_time:
+                send(self._pipe, {"at": name})
+                if (wire := receive(self._pipe)) is None:
+                    os._exit(1)  # the controller is gone
+                self.gated = wire["go"]
 
 
 def die_with_parent(parent: int) -> None:

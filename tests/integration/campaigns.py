@@ -13,8 +13,8 @@ from fuzzresume.harness.target import parse_target
 REFERENCE = Reference(Workload.linear())
 
 
-def campaign(target, pinned, seed, runs, seconds=None, **more):
-    """(executor's report, all events) of one campaign of a target, named or given."""
+def campaign(target, pinned, seed, runs, seconds=None, zygotes=None, **more):
+    """(executor's report, all events) of one campaign of a target, named or given. Without `zygotes` nothing races."""
     events = []
 
     class Listener:
@@ -23,7 +23,7 @@ def campaign(target, pinned, seed, runs, seconds=None, **more):
 
     target = parse_target(target, pinned) if isinstance(target, str) else target
     with tempfile.TemporaryDirectory() as folder:
-        executor = Executor(REFERENCE, Path(folder))
+        executor = Executor(REFERENCE, Path(folder), zygotes)
         report = Campaign(target, pinned, executor, seed, Budget(seconds, runs), [Listener()], **more).run()
     return report, events
 

@@ -1,0 +1,165 @@
+"""The race phase: two racers and three, at every question, recovery and fork, in every inequivalent interleaving that
+switches seldom (docs/DESIGN.md, *Searching*).
+
+Between two of its calls into the store a racer touches nothing that others see, so a racer is interrupted only behind such a
+call: at hooks named `….after`. All interleavings with one switch come first, of every kind of race and every option set,
+then those with two: few switches are enough for most races, and make the simplest traces.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fuzzresume.contract.commands import Command, CrashPoint, Turn
+from fuzzresume.contract.observation import Observation
+from fuzzresume.contract.workload import Question, Token, Workload
+from fuzzresume.harness.run import Run
+from fuzzresume.harness.target import Target
+
+if TYPE_CHECKING:
+    from fuzzresume.campaign.campaign import Campaign
+
+AFTERMATH = 6
+"""Commands sent at most after a race, until the run is complete."""
+
+
+STAGES = ((2, 1), (3, 1), (2, 2), (3, 2))
+"""Racers and switches, in the order in which they are gone through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of race: what is sent before it, and who races."""
+
+    before: tuple[Command, ...]
+    racers: tuple[Command, ...]
+
+
+def kinds(workload: Workload, racers: int) -> Iterator[Kind]:
+    """Every kind of race with that many racers, in a stable order: answers at each question, equal and different ones;
+    recoveries and answers after a death at each gate; forks beside each other and beside an answer."""
+    start, recover = Command("start"), Command("recover")
+    for question in workload.questions():
+        asked = (start, *_answers(workload, question))
+        fresh = _deliveries("resume", question, racers)
+        yield Kind(asked, fresh)
+        yield Kind(asked, fresh[:1] * racers)
+        last = question == workload.questions(question.task)[-1]
+        answer = Command("resume", Token(question, 1))
+        if last:
+            dead = Command("resume", Token(question, 1), crash=CrashPoint(f"effect.after:{question.task}"))
+            yield Kind((*asked, dead), (recover,) * racers)
+            yield Kind((*asked, dead), (recover, *_deliveries("resume", question, racers - 1, 2)))
+        yield Kind((*asked, answer), _deliveries("fork", question, racers, 2))
+        yield Kind(asked, (*fresh[:-1], *_deliveries("fork", question, 1, racers)))
+
+
+def switches(behind: Sequence[Sequence[Turn]], racers: int, most: int) -> Iterator[tuple[Turn, ...]]:
+    """The interleavings in which the first `most` racers are each interrupted once, behind one of the calls in
+    `behind[racer]`; the racer after them goes first to its end, and the one interrupted first is the last."""
+    for turns in itertools.product(*behind[:most]):
+        rest = [Turn(i) for i in range(most, racers)]
+        yield (*turns, *rest, *(Turn(i) for i in reversed(range(most)))) if most > 1 else turns
+
+
+def behind(racer: int, hooks: Sequence[str]) -> list[Turn]:
+    """Where a racer that passed `hooks` can be interrupted so that it makes a difference."""
+    passed: Counter[str] = Counter()
+    turns = []
+    for i, hook in enumerate(hooks):
+        passed[hook] += 1
+        if not i or hook.partition(":")[0].endswith(".after"):  # what a racer read before its first hook shows at that one
+            turns.append(Turn(racer, hook, passed[hook]))
+    # Where an effect has fired and nothing of it is written, two racers are furthest apart.
+    return sorted(turns, key=lambda turn: not turn.hook.startswith("effect."))
+
+
+class RacePhase:
+    """Races under the default options and, one kind after the other, under every other option value."""
+
+    name = "race"
+    share = 1
+    slice = 1
+
+    def __init__(self, campaign: Campaign, targets: Sequence[Target]) -> None:
+        self._campaign = campaign
+        able = campaign.executor.zygotes is not None
+        self._targets = [t for t in targets if able and t.capabilities.durable and t.capabilities.deterministic]
+        self._plan = self._races()
+        self._raced = self._over = 0
+
+    def step(self) -> bool:
+        """One race."""
+        return next(self._plan, None) is not None
+
+    def covered(self) -> str:
+        """Such as `512 races; every interleaving of 2 racers that switches once`."""
+        done = "".join(
+            f"; every interleaving of {racers} racers that switches {('once', 'twice')[often - 1]}"
+            for racers, often in STAGES[: self._over]
+        )
+        return f"{self._raced} races{done}"
+
+    def _races(self) -> Iterator[bool]:
+        for racers, most in STAGES:
+            for target in self._targets:
+                for kind in kinds(self._campaign.reference.workload, racers):
+                    yield from self._interleavings(target, kind, most)
+            self._over += 1
+
+    def _interleavings(self, target: Target, kind: Kind, most: int) -> Iterator[bool]:
+        alone = self._alone(target, kind)
+        yield True
+        if not alone:
+            return
+        # The second racer comes to an unfinished run: it passes what the first one would.
+        cuts = [behind(i, alone[0] if kind.racers[i].op == kind.racers[0].op else alone[i]) for i in range(len(alone))]
+        for turns in switches(cuts, len(kind.racers), most):
+            self._race(target, kind, turns)
+            yield True
+
+    def _alone(self, target: Target, kind: Kind) -> list[tuple[str, ...]]:
+        """The hooks of each racer when they come one after the other; none where that alone breaks the contract: then a
+        race shows nothing of its own, and other phases find it."""
+        run = self._race(target, kind, (), look=False)
+        raced = [seen for _, seen in run.monitor.exchanges if seen.racers]
+        broken = run.violation is not None or run.monitor.deviated
+        return [] if broken else [racer.hooks for seen in raced for racer in seen.racers]
+
+    def _race(self, target: Target, kind: Kind, turns: tuple[Turn, ...], *, look: bool = True) -> Run:
+        """One run: up to the race, the race, and on until the run is complete."""
+        campaign = self._campaign
+        run = campaign.open(target, crashes=1, specials=2, mode="forked")
+        self._raced += 1
+        try:
+            sent = all(not run.over and campaign.command(run, command) is not None for command in kind.before)
+            if sent and not run.over:
+                self._finish(run, campaign.command(run, Command("race", racers=kind.racers, turns=turns)))
+        finally:
+            campaign.close(run, look=look)
+        return run
+
+    def _finish(self, run: Run, seen: Observation | None) -> None:
+        """What the race left must go on to its end: whatever the replies ask for is answered, then the run is recovered."""
+        for _ in range(AFTERMATH):
+            if run.over or seen is None:
+                return
+            asked = [a.question for shown in (*seen.racers, seen) for a in shown.outcome.asked]
+            command = Command("resume", Token(max(asked), run.spent.tokens + 1)) if asked else Command("recover")
+            seen = self._campaign.command(run, command)
+            if seen is not None and seen.outcome.kind in ("completed", "refused") and command.op == "recover":
+                return
+
+
+def _answers(workload: Workload, question: Question) -> tuple[Command, ...]:
+    """Answers to all the questions before this one, numbered from 101."""
+    earlier = [q for q in workload.questions() if q < question]
+    return tuple(Command("resume", Token(q, n)) for n, q in enumerate(earlier, 101))
+
+
+def _deliveries(op: str, question: Question, count: int, first: int = 1) -> tuple[Command, ...]:
+    return tuple(Command(op, Token(question, n)) for n in range(first, first + count))  # type: ignore[arg-type]
