@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fuzzresume.adapters.durable.alone import Alone
 from fuzzresume.adapters.durable.engine import Engine
 from fuzzresume.adapters.durable.faults import Faults
 from fuzzresume.adapters.durable.log import Damaged, Log
@@ -42,9 +43,9 @@ class DurableAdapter:
         """Whether the values go together."""
         return sensible(options)
 
-    def life(self, env: Env) -> Engine:
+    def life(self, env: Env) -> Alone:
         """One process's engine."""
-        return Engine(env, self.faults(env.options))
+        return Alone(Engine(env, self.faults(env.options)))
 
     def frontier(self, store: Store, branch: str | None) -> Frontier:
         """The recorded tasks of the branch, in store order."""

@@ -2,6 +2,7 @@
 
 import sqlite3
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from fuzzresume.adapters.reference import DurableAdapter
 from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.events import FindingFound
 from fuzzresume.campaign.execute import Executor
+from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import FAULTS
 from fuzzresume.contract.properties import PROPERTIES
-from fuzzresume.harness.target import Target
+from fuzzresume.contract.workload import Question, Token
+from fuzzresume.harness.target import Target, parse_target
 
 DEFAULTS = {key: values[0] for key, values in OPTIONS.items()}
 VARIANTS = [(key, value) for key, values in OPTIONS.items() for value in values[1:]]
@@ -37,7 +40,7 @@ def test_the_reference_holds_everything(seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("fault", PLANTED)
+@pytest.mark.parametrize("fault", [fault for fault in PLANTED if fault not in FAULTS or not FAULTS[fault].concurrent])
 def test_every_planted_fault_is_caught_and_named(fault, seed):
     report, events = campaign("mutant", {"fault": fault}, seed=seed, runs=100)
     assert report.findings, "not found in 100 runs"
@@ -54,6 +57,40 @@ def test_every_planted_fault_is_caught_and_named(fault, seed):
     assert found.progress.runs < 100
     length, asks = minimal(fault)
     assert (len(finding.commands), finding.reference.workload.task(2).questions) == (length, asks)
+
+
+Q1, Q2 = Question(2, 1), Question(2, 2)
+START, RECOVER = Command("start"), Command("recover")
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [
+            START,
+            Command("resume", Token(Q1, 1)),
+            Command("fork", Token(Q1, 2), crash=CrashPoint("commit.after", 2)),
+            Command("fork", Token(Q2, 3), crash=CrashPoint("effect.after:2")),
+            Command("resume", Token(Q2, 4)),
+            Command("resume", Token(Q1, 5)),
+        ],
+        [
+            START,
+            Command("fork", Token(Q1, 1)),
+            replace(RECOVER, branch="trunk"),
+            Command("resume", Token(Q1, 2)),
+            Command("resume", Token(Q2, 3)),
+            replace(RECOVER, branch="trunk"),
+        ],
+        [START, Command("resume", Token(Q1, 1)), RECOVER, Command("resume", Token(Q1, 2)), Command("resume", Token(Q2, 3))],
+    ],
+    ids=["after two dead forks", "a delivery before anybody asked again", "asked again and answered"],
+)
+def test_a_planted_loss_does_what_its_switch_says_and_no_more(commands):
+    target = parse_target("mutant", {"fault": "AnswerLost"})
+    with tempfile.TemporaryDirectory() as folder:
+        executed = Executor(REFERENCE, Path(folder)).execute(target, commands, profile=frozenset({"AnswerLost"}))
+    assert executed.violation is None and executed.sent == len(commands)
 
 
 def test_the_same_seed_finds_the_same():

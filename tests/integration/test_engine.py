@@ -5,7 +5,10 @@ from dataclasses import replace
 import pytest
 from campaigns import campaign
 
+from fuzzresume.adapters.durable.alone import Alone
+from fuzzresume.adapters.durable.engine import Engine
 from fuzzresume.adapters.durable.faults import FAULTS as PLANTED
+from fuzzresume.adapters.durable.faults import Faults
 from fuzzresume.adapters.durable.policy import OPTIONS
 from fuzzresume.adapters.reference import DurableAdapter
 from fuzzresume.campaign.events import KnownChecked, PhaseFinished
@@ -162,10 +165,8 @@ class Moody(DurableAdapter):
     name = "moody"
 
     def life(self, env):
-        engine = super().life(env)
-        if int(env.folder.parent.name.rpartition("-")[2]) % 2:
-            engine.faults = PLANTED["RestartMix"]()
-        return engine
+        odd = int(env.folder.parent.name.rpartition("-")[2]) % 2
+        return Alone(Engine(env, PLANTED["RestartMix"]() if odd else Faults()))
 
 
 def test_a_finding_that_comes_and_goes_is_flaky_and_says_where():

@@ -1,7 +1,7 @@
 """What the commands do: one life of the durable engine.
 
 Every command reads the log first, so a life holds nothing that a crash could cost, and every commit lies between the hooks
-`commit.before` and `commit.after`.
+`commit.before` and `commit.after`, with `commit.half` in its middle.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Engine:
         self.parked_here: set[str] = set()
         self.recovering = False
         self.run = Run(env.workload, self.policy.latest)
-        self._log = Log(env.folder, verify=faults.verify, unknown_fields=self.policy.extra_field == "ignore")
+        ignores = self.policy.extra_field == "ignore"
+        self._log = Log(env.folder, verify=faults.verify, unknown_fields=ignores, exclusive=faults.exclusive)
         self._held: dict[Question, str] = {}
         self._late: list[Row] = []
 
@@ -63,7 +64,6 @@ class Engine:
             return self._settled(self._nowhere(), question, answer)
         if self.parked(found) and self.faults.lost(self, found):
             raise Refused("no question is pending")
-        self.faults.forget(self, found)
         if question in found.answers and not self.acknowledged(found, question):
             return self._in_doubt(found, question, answer)
         if question == found.next_question and self._was_asked(found, question):
@@ -117,7 +117,6 @@ class Engine:
             raise Refused("nothing is durable yet: start the run")
         if found.invalid is not None and self.policy.poisoned == "refuse":
             raise Refused(f"task {found.invalid} returned an invalid update")
-        self.faults.forget(self, found)
         if self.faults.refuses(found):
             raise Refused("the run cannot be recovered")
         return self.go(found)
@@ -149,11 +148,11 @@ class Engine:
         return not (branch.complete or self.parked(branch) or branch.untouched)
 
     def commit(self, rows: Sequence[Row]) -> None:
-        """Make rows durable in one transaction, between two hooks."""
+        """Make rows durable, all or none, between two hooks; at the third they are half written."""
         if not rows:
             return
         self.env.hook("commit.before")
-        for stored in self._log.append(rows):
+        for stored in self._log.append(rows, lambda: self.env.hook("commit.half")):
             self.run.apply(stored)
         self.env.hook("commit.after")
 
@@ -187,6 +186,11 @@ class Engine:
         self._flush()
         self.faults.finish(self, branch)
         return Outcome("completed", marks=_marks(branch.marks), address=head_of(branch))
+
+    def ask_again(self, branch: Branch, question: Question) -> None:
+        """Forget that a question was answered; no point of it is one to die at."""
+        for stored in self._log.append([Row("park", branch.name, {"question": question.text})]):
+            self.run.apply(stored)
 
     def refire(self, branch: Branch, task: int) -> None:
         """Fire a settled task's effect once more."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from fuzzresume.adapters.durable.log import Row
 from fuzzresume.adapters.durable.run import Branch
 from fuzzresume.contract.observation import Outcome
-from fuzzresume.contract.workload import Question
+from fuzzresume.contract.workload import Mark, Question
 from fuzzresume.harness.env import Update
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ class Faults:
     late = False
     """Whether records are held back until a life ends in good order."""
 
+    exclusive = True
+    """Whether one process at a time works on a run, and writes only after what it has read."""
+
     def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
         """The tasks that a life goes through."""
         return [Step(task) for task in branch.todo]
@@ -46,7 +49,7 @@ class Faults:
         return False
 
     def forget(self, engine: Engine, branch: Branch) -> None:
-        """Forget answers before a life goes on."""
+        """Forget answers of a parked branch before it is recovered."""
 
     def fork_answer(self, parent: Branch, question: Question, answer: str) -> str:
         """The answer that a fork is served."""
@@ -76,6 +79,10 @@ class Faults:
 
     def finish(self, engine: Engine, branch: Branch) -> None:
         """What a life does besides, once the last task is recorded."""
+
+    def crowded(self, question: Question, answer: str) -> Outcome | None:
+        """The reply to an answer that comes while another process works on the run; None: it is refused."""
+        return None
 
 
 class Replay(Faults):
@@ -139,13 +146,12 @@ class ParkLost(Faults):
 
 
 class AnswerLost(Faults):
-    """Acknowledged answers of a gate that is not durable live in the process that took them."""
+    """The answers of a parked gate live in the process that took them: the next one asks again."""
 
     def forget(self, engine: Engine, branch: Branch) -> None:
-        if branch.name not in engine.parked_here:
-            lost = [q for q in branch.answers if q.task not in branch.settled and engine.acknowledged(branch, q)]
-            for question in lost:
-                del branch.answers[question]
+        answered = [question for question in branch.answers if question.task not in branch.settled]
+        if answered and branch.name not in engine.parked_here:
+            engine.ask_again(branch, min(answered))
 
 
 class ForkIgnore(Faults):
@@ -225,6 +231,19 @@ class RestartMix(Faults):
         return {question.text: answer for question, answer in branch.answers.items()}
 
 
+class ConcurrentConsume(Faults):
+    """An answer that comes while another process works on the run is told consumed, and has no effect."""
+
+    def crowded(self, question: Question, answer: str) -> Outcome | None:
+        return Outcome("completed", marks=(Mark(question.task, (answer,)),))
+
+
+class RaceEffect(Faults):
+    """Nothing keeps processes apart: each goes on from what it has read, and writes behind what the others wrote."""
+
+    exclusive = False
+
+
 class NoneFits(Faults):
     """A recovered run ends with its state in reverse: no switch describes it."""
 
@@ -254,5 +273,7 @@ FAULTS: dict[str, type[Faults]] = {
         TamperAccept,
         InspectActs,
         RestartMix,
+        ConcurrentConsume,
+        RaceEffect,
     )
 } | {"none-fits": NoneFits}

@@ -82,6 +82,9 @@ class Branch:
             case "park":
                 self.parked_at = Question.parse(body["question"])
                 self.asked.add(self.parked_at)
+                # Whoever asks again wants to be answered again.
+                for question in [q for q in self.answers if q.task == self.parked_at.task and q >= self.parked_at]:
+                    del self.answers[question]
             case "journal":
                 self.journal[body["task"]] = body
                 self._count(body)
