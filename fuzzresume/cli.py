@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import re
 import signal
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fuzzresume import __version__, cli_tla
+from fuzzresume import __version__, cli_sweep, cli_tla
 from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.confirm import Confirmer
 from fuzzresume.campaign.events import TargetReport
-from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.phases import PHASES
 from fuzzresume.campaign.replay import replay_trace
 from fuzzresume.campaign.second_opinion import SecondOpinion
 from fuzzresume.campaign.shrink import shrink as shrink_trace
 from fuzzresume.campaign.store import TraceFolder, require_writable, write_whole
 from fuzzresume.cli_files import trace_of, traces_of
+from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.contract.properties import PROPERTIES
-from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import dumps
 from fuzzresume.contract.words import say_commands, say_explanation
-from fuzzresume.contract.workload import Workload
 from fuzzresume.formal.toolchain import TlcMissing
-from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.target import TargetError, available, parse_target
 from fuzzresume.report.campaign_json import campaign_json
 from fuzzresume.report.exit_codes import Exit, exit_code
@@ -47,6 +41,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 nothing violated, 1 violated, 2 usage, 3 undetermined, 130 interrupted.",
 )
 app.add_typer(cli_tla.app, name="tla")
+app.command()(cli_sweep.sweep)
 
 
 def main() -> None:
@@ -81,17 +76,6 @@ def seconds_of(text: str) -> float:
     if match is None or float(match[1]) <= 0:
         raise typer.BadParameter(f"{text!r} is no duration; write 90, 60s, 2m or 1h")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
-
-
-def options_of(pairs: list[str]) -> dict[str, str]:
-    """Read `key=value` pairs. Ends the program on anything else."""
-    options = {}
-    for pair in pairs:
-        key, sep, value = pair.partition("=")
-        if not sep or not key:
-            fail(f"-o {pair}: write -o key=value")
-        options[key] = value
-    return options
 
 
 def _version(wanted: bool) -> None:
@@ -274,16 +258,6 @@ def phases_of(text: str) -> tuple[str, ...]:
     for name in names:
         if name not in PHASES:
             fail(f"--phases {text}: there is no phase {name!r}; they are {', '.join(PHASES)}")
-    if not {"enumerate", "tour", "random", "regress"} & set(names):
-        fail(f"--phases {text}: nothing would be run; add one of enumerate, tour, random")
+    if not {"enumerate", "tour", "random", "race", "regress"} & set(names):
+        fail(f"--phases {text}: nothing would be run; add one of enumerate, tour, random, race")
     return names
-
-
-@contextlib.contextmanager
-def workspace(workload: Workload | None = None) -> Iterator[Executor]:
-    """An executor with a private folder and its own worker processes, all gone afterwards."""
-    # Memory survives a killed process as a disk does, and nothing here is about power cuts.
-    ram = Path("/dev/shm")
-    place = ram if os.access(ram, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="fuzzresume-", dir=place) as folder, Zygotes() as zygotes:
-        yield Executor(Reference(workload or Workload.linear()), Path(folder), zygotes)
