@@ -23,7 +23,7 @@ from fuzzresume.contract.observation import Observation, Outcome
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.calls import Call
 from fuzzresume.harness.env import Store, Unsupported
-from fuzzresume.harness.racing import Racer, observed, race, release
+from fuzzresume.harness.racing import Pace, Racer, observed, race
 from fuzzresume.harness.session import Session
 from fuzzresume.harness.target import Target, spec_of
 from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wire, receive, send
@@ -266,7 +266,7 @@ class ForkedHost:
 class ForkedSession(Session):
     """A run whose lives are worker processes. `deaths` are the exit signals or statuses of those that ended, in order.
 
-    Without a pool it has its own, which `close` ends. `held`: racers take turns; otherwise they run as they please.
+    Without a pool it has its own, which `close` ends. `pace` runs racers: in turns, unless it is replaced.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ class ForkedSession(Session):
     ) -> None:
         super().__init__(target, workload, folder, seed)
         self.limit = limit
-        self.held = True
+        self.pace: Pace = race
         self.deaths: list[str] = []
         self._owns_zygotes = zygotes is None
         self._zygotes = Zygotes() if zygotes is None else zygotes
@@ -312,8 +312,7 @@ class ForkedSession(Session):
         racers: list[Racer] = []
         try:
             racers += [Racer(self._host_for(self.store, f"hooks-{i}"), call) for i, call in enumerate(calls, 1)]
-            take = self._ledger.take
-            entries = race(racers, command.turns, take) if self.held else release(racers, take)
+            entries = self.pace(racers, command.turns, self._ledger.take)
         finally:
             for racer in racers:
                 racer.host.close()

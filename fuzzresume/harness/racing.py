@@ -1,12 +1,13 @@
 """Racers: several lives over one store, released hook by hook (docs/CONTRACT.md, *race*).
 
 Each racer stops at every hook and says where it stands, and one of them at a time is told to go on. So an interleaving is a
-list of turns and no matter of timing: the same turns give the same race. `release` lets them all go at once instead, for
+list of turns and no matter of timing: the same turns give the same race. A `Dose` lets them all go at once instead, for
 measurements of what happens when nobody holds them.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -86,13 +87,35 @@ def race(racers: Sequence[Racer], turns: Sequence[Turn], take: Callable[[], tupl
     return tuple(found)
 
 
-def release(racers: Sequence[Racer], take: Callable[[], tuple[Entry, ...]]) -> tuple[Entry, ...]:
-    """Hold all of them at their first hook, then let them go at once."""
-    for racer in racers:
-        racer.start()
-    with ThreadPoolExecutor(len(racers)) as pool:
-        list(pool.map(Racer.finish, racers))
-    return take()
+Pace = Callable[[Sequence[Racer], Sequence[Turn], Callable[[], tuple[Entry, ...]]], tuple[Entry, ...]]
+"""Who runs racers to their ends, and how: `race`, or `Dose`."""
+
+
+@dataclass(frozen=True)
+class Dose:
+    """Racers let go at once, for measurements: each waits for its `delays` first, and at the hook `gate` for `dwell`, both in
+    seconds. What comes of it depends on the machine's timing, so no verdict rests on it.
+    """
+
+    gate: str
+    dwell: float
+    delays: Sequence[float]
+
+    def __call__(
+        self, racers: Sequence[Racer], turns: Sequence[Turn], take: Callable[[], tuple[Entry, ...]]
+    ) -> tuple[Entry, ...]:
+        """Hold all of them at their first hook, then let them go; `turns` are not taken."""
+        for racer in racers:
+            racer.start()
+        with ThreadPoolExecutor(len(racers)) as pool:
+            list(pool.map(self._run, racers, self.delays))
+        return take()
+
+    def _run(self, racer: Racer, delay: float) -> None:
+        time.sleep(delay)
+        racer.run(Turn(0, self.gate))
+        time.sleep(self.dwell if racer.outcome is None else 0)
+        racer.finish()
 
 
 def observed(

@@ -192,7 +192,7 @@ def test_interrupted_campaigns_keep_what_they_found(tmp_path, signals):
 
 def test_a_phase_that_does_not_exist_is_named(tmp_path):
     line = one_line(run("fuzz", "mutant", "--phases", "tour,rondom", "--out", tmp_path, check=2))
-    assert "rondom" in line and "regress, enumerate, tour, random, minimise" in line
+    assert "rondom" in line and "regress, enumerate, tour, random, race, minimise" in line
 
 
 def test_phases_that_run_nothing_are_refused(tmp_path):

@@ -6,7 +6,7 @@ from fuzzresume.contract.commands import Command, Turn
 from fuzzresume.contract.observation import Entry, Frontier, Outcome
 from fuzzresume.contract.workload import Mark, Question, Token
 from fuzzresume.harness.calls import Call
-from fuzzresume.harness.racing import Racer, observed, race, release
+from fuzzresume.harness.racing import Dose, Racer, observed, race
 
 A, B = Token(Question(2, 1), 1), Token(Question(2, 1), 2)
 
@@ -75,7 +75,7 @@ def test_turns_decide_who_is_first(racers, turns, order):
 
 def test_released_racers_all_end(racers):
     made, take = racers
-    assert sorted(names(release(made, take))) == ["r0", "r1"]
+    assert sorted(names(Dose("effect", 0, (0, 0))(made, (), take))) == ["r0", "r1"]
     assert [racer.outcome.kind for racer in made] == ["completed", "refused"]
 
 
