@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fuzzresume import __version__, cli_sweep, cli_tla
+from fuzzresume import __version__, cli_race, cli_sweep, cli_tla
 from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.confirm import Confirmer
 from fuzzresume.campaign.events import TargetReport
@@ -42,6 +42,7 @@ app = typer.Typer(
 )
 app.add_typer(cli_tla.app, name="tla")
 app.command()(cli_sweep.sweep)
+app.command()(cli_race.race)
 
 
 def main() -> None:

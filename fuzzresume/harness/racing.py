@@ -93,8 +93,8 @@ Pace = Callable[[Sequence[Racer], Sequence[Turn], Callable[[], tuple[Entry, ...]
 
 @dataclass(frozen=True)
 class Dose:
-    """Racers let go at once, for measurements: each waits for its `delays` first, and at the hook `gate` for `dwell`, both in
-    seconds. What comes of it depends on the machine's timing, so no verdict rests on it.
+    """Racers let go at once, for measurements: each waits for its part of `delays` first, and at the hook `gate` for `dwell`,
+    both in seconds. What comes of it depends on the machine's timing, so no verdict rests on it.
     """
 
     gate: str
