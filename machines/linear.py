@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from fuzzresume.contract.commands import OPS, CrashPoint, Op
+from fuzzresume.contract.commands import ELSEWHERE, OPS, CrashPoint, Op
 from fuzzresume.contract.menu import Label, abstract
 from fuzzresume.contract.monitor import Violation
 from fuzzresume.contract.reference import Reference
@@ -164,6 +164,8 @@ class LinearMachine(RuleBasedStateMachine):
         crash = kind = None
         if chosen.op == "tamper":
             kind = data.draw(st.sampled_from(run.scope.tamper), label="damage")
+        if chosen.op == "inspect" and run.session.target.capabilities.durable:
+            kind = data.draw(st.sampled_from((None, ELSEWHERE)), label="from where")
         if chosen.crash:
             options = tuple(sorted(run.session.target.options.items()))
             points = _catalogue(self.adapter, options, self.workload, self.mode).get(op, ())

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from fuzzresume.campaign.graph import Graph, Node, loosened, node_of
 from fuzzresume.campaign.points import CrashPoints
-from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.commands import ELSEWHERE, CrashPoint
 from fuzzresume.contract.menu import Label
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
@@ -148,13 +148,19 @@ class Atlas:
         if item.crash:
             point = self.points.untried(node.state, goal)
             return Step(item, point) if point is not None else None
-        if item.op == "tamper":
-            steps = [Step(item, None, kind) for kind in self.target.capabilities.tamper]
+        if kinds := self._kinds(item):
+            steps = [Step(item, None, kind) for kind in kinds]
             untried = [step for step in steps if step not in went]
             return min(untried, key=lambda step: self.kinds[kind_of(node, step)], default=None)
         if not went or (self.loose and self._sent[goal] < self._patience and self._hoped(goal)):
             return Step(item)
         return None
+
+    def _kinds(self, item: Label) -> tuple[str | None, ...]:
+        can = self.target.capabilities
+        if item.op == "inspect" and can.durable:
+            return (None, ELSEWHERE)
+        return can.tamper if item.op == "tamper" else ()
 
     def _hoped(self, goal: Goal) -> bool:
         """Whether the reference foresees an outcome that was not seen: with another past it may still come."""

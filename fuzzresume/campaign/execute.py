@@ -16,6 +16,7 @@ from fuzzresume.contract.monitor import Exchange, Violation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.catalogue import catalogue
+from fuzzresume.harness.deadline import DEFAULT_LIMIT
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.run import Run, profile_of, scope_of
@@ -38,12 +39,15 @@ class Executed:
 
 
 class Executor:
-    """Runs traces of one workload, each in a private folder that is removed afterwards."""
+    """Runs traces of one workload, each in a private folder that is removed afterwards. `limit`: seconds a command."""
 
-    def __init__(self, reference: Reference, folder: Path, zygotes: Zygotes | None = None) -> None:
+    def __init__(
+        self, reference: Reference, folder: Path, zygotes: Zygotes | None = None, limit: float = DEFAULT_LIMIT
+    ) -> None:
         self.reference = reference
         self.folder = folder
         self.zygotes = zygotes
+        self.limit = limit
         self._count = itertools.count(1)
         self._crash_points: dict[object, Mapping[Op, tuple[CrashPoint, ...]]] = {}
 
@@ -77,7 +81,8 @@ class Executor:
     ) -> Run:
         """A new run. Close its session and remove its folder with `close`. Raises Unsupported for a mode it cannot have."""
         folder = self.folder / f"run-{next(self._count)}"
-        session = open_session(target, self.workload, folder, mode or self.search_mode(target), zygotes=self.zygotes)
+        mode = mode or self.search_mode(target)
+        session = open_session(target, self.workload, folder, mode, zygotes=self.zygotes, limit=self.limit)
         can = target.capabilities
         return Run(
             session,

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, diagnose, excused, renumber
 from fuzzresume.campaign.witness import distinct, shorter
-from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.commands import ELSEWHERE, Command, CrashPoint
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.foresight import can_violate
 from fuzzresume.contract.life import Faults
@@ -221,6 +221,8 @@ def _plainer(command: Command) -> Iterator[Command]:
         yield replace(command, op="recover")
     if command.at == "question":
         yield replace(command, at="latest")
+    if command.kind == ELSEWHERE:
+        yield replace(command, kind=None)
     for i in reversed(range(len(command.turns))):
         yield replace(command, turns=(*command.turns[:i], *command.turns[i + 1 :]))
     for gone in range(len(command.racers) if len(command.racers) > 2 else 0):

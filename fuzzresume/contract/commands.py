@@ -38,6 +38,10 @@ TAMPER_KINDS = ("truncated", "half-written", "empty", "dropped-field", "wrong-ty
 """Ways to damage a store. `extra-field` may be ignored, every other kind must be refused before an effect fires."""
 
 
+ELSEWHERE = "elsewhere"
+"""The kind of an `inspect` that another process makes, while the present one lives."""
+
+
 @dataclass(frozen=True, slots=True)
 class CrashPoint:
     """Die at the `nth` passing of hook `hook` during the command: a hint, what happened is read from ledger and frontier.
@@ -75,9 +79,9 @@ class Command:
 
     `at` says how a resume is addressed: by `latest` (no address on the wire but what the API demands) or by the opaque
     address that came with the `question`. `branch` says which branch is meant once a fork exists. `kind` is the kind of a
-    `tamper`. `crash` and `poison` are the modifiers of any command that runs tasks. A `race` sends the commands of its
-    `racers`, each from a `unit` of its own, in the order that `turns` say; who is left when the turns are over goes on to
-    its end, one after the other, and last the one that had the last turn.
+    `tamper`, or says that an `inspect` comes from `elsewhere`. `crash` and `poison` are the modifiers of any command that
+    runs tasks. A `race` sends the commands of its `racers`, each from a `unit` of its own, in the order that `turns` say;
+    who is left when the turns are over goes on to its end, one after the other, and last the one that had the last turn.
     """
 
     op: Op
@@ -96,9 +100,10 @@ class Command:
             raise ValueError(f"op: unknown command {self.op!r}; one of {', '.join(OPS)}")
         if (self.op in DELIVERIES) != (self.token is not None):
             raise ValueError(f"token: {self.op} {'needs' if self.op in DELIVERIES else 'carries no'} answer token")
-        if (self.op == "tamper") != (self.kind is not None):
+        elsewhere = self.op == "inspect" and self.kind == ELSEWHERE
+        if (self.op == "tamper") != (self.kind is not None) and not elsewhere:
             raise ValueError(f"kind: {self.op} {'needs a kind of damage' if self.op == 'tamper' else 'has no kind'}")
-        if self.kind is not None and self.kind not in TAMPER_KINDS:
+        if self.op == "tamper" and self.kind not in TAMPER_KINDS:
             raise ValueError(f"kind: unknown damage {self.kind!r}; one of {', '.join(TAMPER_KINDS)}")
         if self.at not in get_args(Address):
             raise ValueError(f"at: {self.at!r} is not one of {', '.join(get_args(Address))}")
@@ -158,7 +163,7 @@ def say(command: Command, names: dict[Token, str], asks: Callable[[Question], in
             f"({names.get(command.token, command.token.text)}, {gate}{', addressed' if command.at == 'question' else ''})"
         )
     if command.kind is not None:
-        words += f"({command.kind})"
+        words += " from another process" if command.kind == ELSEWHERE else f"({command.kind})"
     if command.racers:
         racers = " | ".join(say(racer, names, asks) for racer in command.racers)
         words += f" of {command.unit} [{racers}]" + _say_turns(command.turns)

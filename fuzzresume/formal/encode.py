@@ -113,7 +113,7 @@ def command(value: Command, tokens: Tokens) -> Value:
         branch=value.branch,
         crash=value.crash is not None,
         poison=value.poison or 0,
-        kind=value.kind or "",
+        kind=(value.kind if value.op == "tamper" else None) or "",
     )
 
 

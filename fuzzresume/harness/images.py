@@ -18,6 +18,7 @@ from fuzzresume.contract.observation import Entry, Frontier, Observation, Outcom
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.branches import Branches, ReadFrontier
 from fuzzresume.harness.calls import Call
+from fuzzresume.harness.deadline import DEFAULT_LIMIT
 from fuzzresume.harness.env import Env, Unsupported
 from fuzzresume.harness.inprocess import InProcessHost, InProcessSession
 from fuzzresume.harness.keeper import Keeper
@@ -101,8 +102,10 @@ class ImageSession(InProcessSession):
 
     _ledger: LedgerReader
 
-    def __init__(self, target: Target, workload: Workload, folder: Path, seed: int = 0) -> None:
-        super().__init__(target, workload, folder, seed)
+    def __init__(
+        self, target: Target, workload: Workload, folder: Path, seed: int = 0, *, limit: float = DEFAULT_LIMIT
+    ) -> None:
+        super().__init__(target, workload, folder, seed, limit=limit)
         self._ledger = LedgerReader(self.ledger_path)
 
     def sweep(self, command: Command) -> Sweep:

@@ -5,6 +5,7 @@ Not faithful where unwinding itself writes (lock files, on-disk `finally`): such
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +14,7 @@ from fuzzresume.contract.commands import Command
 from fuzzresume.contract.observation import Outcome
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.calls import Call, Resident
+from fuzzresume.harness.deadline import DEFAULT_LIMIT, Overdue, deadline
 from fuzzresume.harness.env import Env, Store, Unsupported
 from fuzzresume.harness.ledger import LedgerWriter, MemoryLedger
 from fuzzresume.harness.session import Performed, Session
@@ -24,14 +26,23 @@ S = TypeVar("S", bound="InProcessSession")
 class InProcessHost:
     """A life in this process."""
 
-    def __init__(self, resident: Resident) -> None:
+    def __init__(self, resident: Resident, limit: float = DEFAULT_LIMIT) -> None:
         self.env = resident.env
         self._resident = resident
+        self._limit = limit
+        self._overdue = False
 
     def perform(self, call: Call) -> tuple[Outcome, tuple[str, ...]]:
-        """Make one call; the hooks are those passed until it returned."""
-        outcome = self._resident.perform(call)
+        """Make one call; the hooks are those passed until it returned, or until it was overdue, and the life is dead."""
+        outcome = Outcome("hung", seconds=self._limit)
+        with contextlib.suppress(Overdue), deadline(self._limit, self._ring):
+            outcome = self._resident.perform(call)
+        if self._overdue:
+            outcome = Outcome("hung", seconds=self._limit)
         return outcome, tuple(self.env.passed)
+
+    def _ring(self) -> None:
+        self._overdue = self.env.dead = True
 
     def close(self) -> None:
         """End the life: nothing that is left over of it passes another hook."""
@@ -41,8 +52,11 @@ class InProcessHost:
 class InProcessSession(Session):
     """A run whose lives are objects of this process; after a death the next life gets a copy of the store, not the store."""
 
-    def __init__(self, target: Target, workload: Workload, folder: Path, seed: int = 0) -> None:
+    def __init__(
+        self, target: Target, workload: Workload, folder: Path, seed: int = 0, *, limit: float = DEFAULT_LIMIT
+    ) -> None:
         super().__init__(target, workload, folder, seed)
+        self.limit = limit
         self._ledger = MemoryLedger()
 
     def _host_for(self, store: Store) -> InProcessHost:
@@ -54,14 +68,14 @@ class InProcessSession(Session):
             ledger=self._writer(),
             seed=self._seed,
         )
-        return InProcessHost(Resident(self.target.adapter, env))
+        return InProcessHost(Resident(self.target.adapter, env), self.limit)
 
     def _writer(self) -> LedgerWriter | MemoryLedger:
         assert isinstance(self._ledger, MemoryLedger)
         return self._ledger
 
     def _sibling(self: S, folder: Path, seed: int) -> S:
-        return type(self)(self.target, self.workload, folder, seed)
+        return type(self)(self.target, self.workload, folder, seed, limit=self.limit)
 
     def _check(self, command: Command) -> None:
         super()._check(command)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from fuzzresume.contract.commands import Command, CrashPoint
+from fuzzresume.contract.commands import ELSEWHERE, Command, CrashPoint
 from fuzzresume.contract.observation import Entry, Frontier, Observation, Outcome
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.branches import Branches
@@ -95,6 +95,8 @@ class Session(ABC):
                 return self._recover_twice(command)
             case "race":
                 return self._race(command)
+            case "inspect" if command.kind == ELSEWHERE:
+                return self._inspect_elsewhere(command)
         call = self.branches.call(command, self.target.capabilities)
         if command.op in FRESH_LIFE:
             self._drop()
@@ -157,6 +159,8 @@ class Session(ABC):
         can = self.target.capabilities
         if command.op == "retry" and not can.retry:
             raise Unsupported("a process that saw an exception cannot try again without a reload")
+        if command.kind == ELSEWHERE and not can.durable:
+            raise Unsupported("no other process can see a store that is kept in memory")
         if command.op == "tamper" and command.kind not in can.tamper:
             raise Unsupported(f"the adapter cannot damage a store by {command.kind!r}")
         if command.poison is not None and not can.schema:
@@ -186,6 +190,19 @@ class Session(ABC):
         self._at_rest.clear()
         self.target.adapter.tamper(self.store, command.kind or "")
         return Observation(Outcome("inert"), self._ledger.take(), before, self._frontier(None))
+
+    def _inspect_elsewhere(self, command: Command) -> Observation:
+        """By a life of its own, while the present one stays as it is."""
+        call = self.branches.call(command, self.target.capabilities)
+        before, newest = self.branches.before(command, self.workload, self._frontier)
+        self._at_rest.clear()
+        host = self._host_for(self.store)
+        try:
+            outcome, hooks = host.perform(call)
+        finally:
+            host.close()
+        after = self.branches.settle(command, newest, outcome, self._frontier)
+        return Observation(outcome, self._ledger.take(), before, after, hooks=hooks)
 
     def _race(self, command: Command) -> Observation:
         raise Unsupported("racers are processes of their own; run it forked")

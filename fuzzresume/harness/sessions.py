@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.deadline import DEFAULT_LIMIT
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.forked import DEFAULT_LIMIT, ForkedSession, Zygotes
+from fuzzresume.harness.forked import ForkedSession, Zygotes
 from fuzzresume.harness.images import ImageSession
 from fuzzresume.harness.inprocess import InProcessSession
 from fuzzresume.harness.session import Session
@@ -28,8 +29,8 @@ def open_session(
 ) -> Session:
     """A session of `target` in `folder`, which must hold no run yet (FileExistsError).
 
-    `zygotes` and `limit` (seconds a command) matter to forked sessions only. Raises Unsupported when the target cannot die
-    this way: a store in memory has neither images nor SIGKILL. Raises ValueError for an unknown mode.
+    `limit` are seconds a command may take; `zygotes` matter to forked sessions only. Raises Unsupported when the target
+    cannot die this way: a store in memory has neither images nor SIGKILL. Raises ValueError for an unknown mode.
     """
     if mode not in MODES:
         raise ValueError(f"mode: {mode!r} is not one of {', '.join(MODES)}")
@@ -37,10 +38,10 @@ def open_session(
         raise Unsupported(f"{target.label} keeps its store in memory here, which no {mode} death spares")
     match mode:
         case "in-process":
-            return InProcessSession(target, workload, folder)
+            return InProcessSession(target, workload, folder, limit=limit)
         case "images":
             if not target.capabilities.images:
                 raise Unsupported(f"a copy of {target.label}'s store is no faithful death; run it forked")
-            return ImageSession(target, workload, folder)
+            return ImageSession(target, workload, folder, limit=limit)
         case "forked":
             return ForkedSession(target, workload, folder, zygotes=zygotes, limit=limit)

@@ -1,0 +1,99 @@
+"""Calls in this process have a limit too, and a campaign goes on after it."""
+
+import os
+import signal
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from campaigns import REFERENCE
+
+from fuzzresume.adapters.reference import DurableAdapter
+from fuzzresume.campaign.campaign import Budget, Campaign
+from fuzzresume.campaign.execute import Executor
+from fuzzresume.campaign.points import CrashPoints
+from fuzzresume.contract.commands import Command
+from fuzzresume.harness.deadline import Overdue, deadline
+from fuzzresume.harness.inprocess import InProcessSession
+from fuzzresume.harness.target import Target
+
+
+def wait_for_ever():
+    os.read(os.pipe()[0], 1)
+
+
+class Stubborn:
+    """A reply that never comes; `swallows` so many interruptions."""
+
+    def __init__(self, swallows):
+        self.swallows = swallows
+
+    def __call__(self):
+        while True:
+            try:
+                wait_for_ever()
+            except SystemExit:
+                if not self.swallows:
+                    raise
+                self.swallows -= 1
+
+
+@pytest.mark.parametrize("swallows", [0, 1])
+def test_a_wait_is_broken_off(swallows):
+    rung = []
+    with pytest.raises(Overdue, match="no reply after"), deadline(0.05, lambda: rung.append(1)):
+        Stubborn(swallows)()
+    assert len(rung) == swallows + 1
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_what_ends_in_time_is_not_touched():
+    before = signal.getsignal(signal.SIGALRM)
+    with deadline(5, lambda: pytest.fail("rung")):
+        assert signal.getsignal(signal.SIGALRM) is not before
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_outside_of_the_main_thread_there_is_none():
+    seen = []
+
+    def work():
+        with deadline(0.001, lambda: seen.append("rung")):
+            seen.append(signal.getitimer(signal.ITIMER_REAL)[0])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [0.0]
+
+
+class Blocks(DurableAdapter):
+    """Never answers a recovery."""
+
+    name = "blocks"
+
+    def life(self, env):
+        life = super().life(env)
+        life.recover = lambda *, branch: wait_for_ever()
+        return life
+
+
+def test_a_command_that_never_returns_has_hung():
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        InProcessSession(Target(Blocks()), REFERENCE.workload, Path(folder) / "run", limit=1) as session,
+    ):
+        assert session.execute(Command("start")).outcome.kind == "parked"
+        hung = session.execute(Command("recover")).outcome
+        assert (hung.kind, hung.seconds) == ("hung", 1)
+        assert session.execute(Command("inspect")).outcome.kind == "inert", "a fresh life goes on"
+
+
+def test_a_campaign_goes_on_after_a_hang(monkeypatch):
+    monkeypatch.setattr(CrashPoints, "untried", lambda *_: None)  # the catalogue's own recoveries would have to time out too
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(REFERENCE, Path(folder), limit=1)
+        report = Campaign(Target(Blocks()), {}, executor, 0, Budget(None, 7), chosen=("enumerate",)).run()
+    assert report.progress.runs == 7
+    assert any("hung at recover" in trouble for trouble in report.troubles)
