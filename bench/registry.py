@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench import contract, crashes, mutants, overhead, pairs, workers
+from bench import contract, crashes, endurance, mutants, overhead, pairs, races, workers
 from bench.results import Row
 
 Benchmark = Callable[[bool], list[Row]]
@@ -16,4 +16,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "d": overhead.benchmark,
     "e": contract.benchmark,
     "f": workers.benchmark,
+    "g": endurance.benchmark,
+    "h": races.benchmark,
 }

@@ -17,7 +17,7 @@ from fuzzresume.cli_files import files_of
 from fuzzresume.contract.trace import Trace, TraceError, load
 from fuzzresume.contract.words import say_explanation
 from fuzzresume.formal.check import Checked, Figures, check_all, figures
-from fuzzresume.formal.opinion import Opinion, case_of, opinions
+from fuzzresume.formal.opinion import Opinion, case_of, has_race, opinions
 from fuzzresume.formal.toolchain import TlcError, TlcMissing, Toolchain
 from fuzzresume.formal.twin import COMPARED, compare, python_graph, tlc_graph
 from fuzzresume.report.exit_codes import Exit
@@ -112,7 +112,8 @@ def replay(
     """Let TLC judge recorded traces.
 
     A trace is admitted, or TLC names the first command refused and every smallest set of switches that admits it.
-    Exit code 0: what each trace records is confirmed. 1: contradicted. 2: a file is no trace that can be judged.
+    Traces with a race are passed over. Exit code 0: what each trace records is confirmed. 1: contradicted. 2: a file is
+    no trace that can be judged.
     """
     console = plain()
     refused = plain(stderr=True)
@@ -121,6 +122,9 @@ def replay(
     for path in files_of(trace):
         try:
             loaded = load(path)
+            if has_race(loaded):
+                console.print(f"{path}: not judged: the reference in TLA+ has no race")
+                continue
             case_of(loaded, str(path))
         except TraceError as error:
             refused.print(f"fuzzresume: {error}")

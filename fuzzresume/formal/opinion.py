@@ -23,9 +23,14 @@ class Opinion:
     why: str = ""
 
 
+def has_race(trace: Trace) -> bool:
+    """Whether racers take part, which the reference in TLA+ knows nothing of."""
+    return any(command.op == "race" for command in trace.commands)
+
+
 def case_of(trace: Trace, name: str = "trace") -> Case:
     """What there is to judge. Raises TraceError for a trace that does not record what was seen."""
-    if any(command.op == "race" for command in trace.commands):
+    if has_race(trace):
         raise TraceError(f"{name}: a race is no command of the reference in TLA+, so TLC cannot judge it")
     if not trace.seen:
         raise TraceError(

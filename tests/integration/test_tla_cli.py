@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from fuzzresume.contract.commands import Command
+from fuzzresume.contract.trace import Trace, dumps
+from fuzzresume.contract.workload import Question, Token, Workload
 from fuzzresume.formal.toolchain import JAR_VARIABLE, JAVA_VARIABLE, Toolchain
 
 ROOT = Path(__file__).parents[2]
@@ -171,3 +174,11 @@ def test_two_at_the_same_time_do_not_disturb_each_other():
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     first, second = (process.communicate(timeout=300)[0] for process in both)
     assert [process.returncode for process in both] == [0, 0] and first == second and "0 contradicted" in first
+
+
+def test_races_are_passed_over(tmp_path):
+    answers = tuple(Command("resume", Token(Question(2, 1), n)) for n in (1, 2))
+    trace = Trace("reference", {}, Workload.linear(), (Command("start"), Command("race", racers=answers)))
+    (tmp_path / "race.json").write_bytes(dumps(trace))
+    done = run("tla", "replay", tmp_path / "race.json", check=0)
+    assert "not judged: the reference in TLA+ has no race" in done.stdout and "0 traces, 0 confirmed" in done.stdout

@@ -35,7 +35,7 @@ def test_words():
     names = letters((Command("start"), Command("resume", A), fork))
     assert names == {A: "a", B: "b"}
     assert say(fork, names) == "fork(b, gate 2)"
-    assert say(Command("resume", A, "question"), names, asks=2) == "resume(a, gate 2 question 1, addressed)"
+    assert say(Command("resume", A, "question"), names, lambda question: 2) == "resume(a, gate 2 question 1, addressed)"
     died = Command("recover", crash=CrashPoint("put.after", 2), branch="trunk")
     assert say(died, names) == "recover @trunk, killed at put.after (passing 2)"
 
