@@ -20,8 +20,8 @@ from fuzzresume.campaign.phases import PHASES
 from fuzzresume.campaign.replay import replay_trace
 from fuzzresume.campaign.second_opinion import SecondOpinion
 from fuzzresume.campaign.shrink import shrink as shrink_trace
-from fuzzresume.campaign.store import TraceFolder, require_writable, write_whole
-from fuzzresume.cli_files import trace_of, traces_of
+from fuzzresume.campaign.store import TraceFolder, require_writable
+from fuzzresume.cli_files import require_file, trace_of, traces_of, write_file
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.trace import dumps
@@ -123,10 +123,8 @@ def fuzz(
     known, seeds = traces_of(profile or []), traces_of(corpus or [])
     try:
         chosen = [parse_target(text, pinned) for text in targets]
-        for folder in (out, *([json.parent] if json is not None else [])):
-            require_writable(folder)
-        if json is not None and (json.is_dir() or not json.name):
-            raise OSError(f"--json {json}: that is a folder, not a file")
+        require_writable(out)
+        require_file(json)
         opinion = SecondOpinion(jar, java) if tlc else None
     except (TargetError, TlcMissing, OSError) as error:
         fail(str(error))
@@ -156,10 +154,7 @@ def fuzz(
         console.print(f"TLC was not asked about the findings: {opinion.missing}", style="dim", markup=False, highlight=False)
     code = exit_code(reports)
     if json is not None:
-        try:
-            write_whole(json, campaign_json(seed, reports, code))
-        except OSError as error:
-            fail(f"{json}: {error.strerror or error}")
+        write_file(json, campaign_json(seed, reports, code))
     raise typer.Exit(code)
 
 
@@ -177,10 +172,7 @@ def shrink(
     if (finding := result.finding) is None:
         console.print(f"{trace.name}: {result.why}")
         raise typer.Exit(Exit.OK if result.why.startswith("the contract") else Exit.UNDETERMINED)
-    try:
-        write_whole(path, dumps(finding.to_trace()))
-    except OSError as error:
-        fail(f"{path}: {error.strerror or error}")
+    write_file(path, dumps(finding.to_trace()))
     minimal = "1-minimal" if finding.minimal else "not minimal: the budget was used up"
     console.print(f"{finding.id} RR-{finding.property_name} {finding.title}")
     for i, line in enumerate(finding.words, 1):
@@ -202,10 +194,7 @@ def replay(
     with workspace(loaded.workload) as executor:
         result = replay_trace(executor, loaded)
     if record is not None and result.outcome != "cannot run":
-        try:
-            write_whole(record, dumps(result.trace))
-        except OSError as error:
-            fail(f"{record}: {error.strerror or error}")
+        write_file(record, dumps(result.trace))
     console = plain()
     console.print(f"{trace.name}: {result.words}")
     raise typer.Exit({"reproduces": Exit.VIOLATED, "no longer reproduces": Exit.OK}.get(result.outcome, Exit.UNDETERMINED))

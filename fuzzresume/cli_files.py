@@ -1,10 +1,11 @@
-"""The trace files that a command line names."""
+"""The files that a command line names: traces to read, reports to write."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fuzzresume.campaign.store import require_writable, write_whole
 from fuzzresume.contract.trace import Trace, TraceError, load
 from fuzzresume.report.usage import fail
 
@@ -34,3 +35,23 @@ def trace_of(path: Path) -> Trace:
 def traces_of(paths: Sequence[Path]) -> list[Trace]:
     """The traces in files and folders. Ends the program at the first that is none."""
     return [trace_of(path) for path in files_of(paths)]
+
+
+def require_file(path: Path | None) -> None:
+    """Prove that a file can be written there, before hours are spent. Ends the program when it cannot."""
+    if path is None:
+        return
+    try:
+        require_writable(path.parent)
+    except OSError as error:
+        fail(str(error))
+    if path.is_dir() or not path.name:
+        fail(f"{path}: that is a folder, not a file")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole. Ends the program when the disk refuses it."""
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        fail(f"{path}: {error.strerror or error}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fuzzresume.campaign.race_table import OVERS, WORKLOAD, Cell, broken, run_table, unserved
-from fuzzresume.campaign.store import require_writable, write_whole
+from fuzzresume.cli_files import require_file, write_file
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.contract.commands import MOST_RACERS, UNITS
 from fuzzresume.harness.env import Unsupported
@@ -48,12 +48,9 @@ def race(
             fail(f"{name} {value}: it is one of {', '.join(values)}")
     try:
         chosen = parse_target(target, options_of(option or []))
-        if json is not None:
-            require_writable(json.parent)
-            if json.is_dir() or not json.name:
-                raise OSError(f"--json {json}: that is a folder, not a file")
-    except (TargetError, OSError) as error:
+    except TargetError as error:
         fail(str(error))
+    require_file(json)
     cells: list[Cell] = []
     interrupted = False
     with workspace(WORKLOAD) as executor, Screen(stderr=True).status("starting") as status:
@@ -75,10 +72,7 @@ def race(
     for line in conclusions(cells, found):
         console.print(f"{chosen.label}: {line}")
     if json is not None:
-        try:
-            write_whole(json, race_json(chosen, over, unit, seed, cells, found, code))
-        except OSError as error:
-            fail(f"{json}: {error.strerror or error}")
+        write_file(json, race_json(chosen, over, unit, seed, cells, found, code))
     raise typer.Exit(code)
 
 

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.store import require_writable, write_whole
 from fuzzresume.campaign.sweep import Sweeper
 from fuzzresume.campaign.sweep_compare import barred, cheapest, compared, differences
 from fuzzresume.campaign.sweep_result import Swept
+from fuzzresume.cli_files import require_file, write_file
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.harness.sessions import MODES, Mode
 from fuzzresume.harness.target import Target, TargetError, parse_target
@@ -37,12 +37,9 @@ def sweep(
     """List every crash state of a run: its window, its frontier, what fires again, is lost or stuck, what a restart is."""
     try:
         chosen = parse_target(target, options_of(option or []))
-        if json is not None:
-            require_writable(json.parent)
-            if json.is_dir() or not json.name:
-                raise OSError(f"--json {json}: that is a folder, not a file")
-    except (TargetError, OSError) as error:
+    except TargetError as error:
         fail(str(error))
+    require_file(json)
     ways, notes = ways_of(chosen, mode)
     console = plain()
     for note in notes:
@@ -57,10 +54,7 @@ def sweep(
         console.print(agreement(chosen, sweeps, apart))
     code = exit_of(sweeps, apart)
     if json is not None:
-        try:
-            write_whole(json, sweep_json(sweeps, apart, code))
-        except OSError as error:
-            fail(f"{json}: {error.strerror or error}")
+        write_file(json, sweep_json(sweeps, apart, code))
     raise typer.Exit(code)
 
 

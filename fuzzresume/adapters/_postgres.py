@@ -34,6 +34,8 @@ NOBODY = "nobody"
 _SETTINGS = {
     "listen_addresses": "", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off",
     "wal_level": "minimal", "max_wal_senders": "0", "max_connections": "100", "shared_buffers": "16MB", "jit": "off",
+    # A server that is killed must leave nothing outside of its folder, which goes with the guard.
+    "dynamic_shared_memory_type": "mmap",
 }  # fmt: skip
 
 
