@@ -7,7 +7,7 @@ ARGS ?=
 
 BIN := .venv/bin
 STAMP := .venv/.setup-done
-EXTRAS := langgraph,postgres,tla,test
+EXTRAS := langgraph,postgres,remit,tla,test
 
 .DEFAULT_GOAL := help
 .PHONY: help setup fuzz test bench lint clean

@@ -228,6 +228,7 @@ def targets() -> None:
         options = "  ".join(f"{key}={'|'.join(values)}" for key, values in row.options.items())
         console.print(f"{row.name}  {row.version}\n  install  {row.install}\n  options, the default first  {options}")
         console.print(f"  fork  {can.fork or 'none'}\n  damage  {', '.join(can.tamper) or 'none'}")
+        console.print(f"  racers  {', '.join(('processes', *can.units)) if can.durable else 'none: its store is in memory'}")
 
 
 @app.command()

@@ -18,17 +18,21 @@ from typing import Any
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from fuzzresume.adapters._langgraph_savers import next_version
+from fuzzresume.adapters._langgraph_savers import Position, next_version
 from fuzzresume.adapters._langgraph_scope import Clock
 from fuzzresume.adapters._langgraph_store import SqliteReader, database
 from fuzzresume.harness.env import Crash, Env
 
 
 class Patient(selectors.DefaultSelector):
-    """An event loop's selector that does one of the things put off whenever the loop would have to wait."""
+    """An event loop's selector that does one of the things put off whenever the loop would have to wait.
 
-    def __init__(self) -> None:
+    When nothing is put off any longer, the harness is told (`Env.on_idle`).
+    """
+
+    def __init__(self, env: Env) -> None:
         super().__init__()
+        self._env = env
         self.late: deque[Callable[[], None]] = deque()
 
     def select(self, timeout: float | None = None) -> Any:
@@ -36,6 +40,10 @@ class Patient(selectors.DefaultSelector):
         if timeout != 0 and self.late:
             self.late.popleft()()
             timeout = 0
+        elif timeout != 0 and self._env.on_idle is not None:
+            if ready := super().select(0):
+                return ready
+            self._env.on_idle()
         return super().select(timeout)
 
 
@@ -99,13 +107,10 @@ def _fail(error: BaseException, done: asyncio.Future[Any]) -> None:
 
 
 class HookedAsyncSqliteSaver(AsyncSqliteSaver):
-    """An `AsyncSqliteSaver` on the run's file. A dead life's calls raise Crash and touch nothing.
-
-    `position` is the id of the checkpoint that the last call of LangGraph stands at: the last one loaded or put.
-    """
+    """An `AsyncSqliteSaver` on the run's file. A dead life's calls raise Crash and touch nothing."""
 
     conn: Connection
-    position: str | None = None
+    position = Position()
 
     def __init__(self, env: Env, clock: Clock, raw: sqlite3.Connection, patient: Patient) -> None:
         super().__init__(Connection(env, raw, patient))
@@ -123,10 +128,11 @@ class HookedAsyncSqliteSaver(AsyncSqliteSaver):
 
     async def aget_tuple(self, config: Any) -> Any:
         """Load a checkpoint."""
-        self.env.hook("get_tuple.before")
+        await self.env.awaited_hook("get_tuple.before")
         found = await super().aget_tuple(config)
         self.position = None if found is None else found.checkpoint["id"]
-        self.env.hook("get_tuple.after")
+        await self.env.awaited_hook("get_tuple.after")
+        self._notice_others()
         return found
 
     async def alist(self, config: Any, **kwargs: Any) -> AsyncIterator[Any]:
@@ -136,17 +142,24 @@ class HookedAsyncSqliteSaver(AsyncSqliteSaver):
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
         """Store a checkpoint."""
-        self.env.hook("put.before")
+        await self.env.awaited_hook("put.before")
         stored = await super().aput(config, checkpoint, metadata, new_versions)
         self.position = checkpoint["id"]
-        self.env.hook("put.after")
+        await self.env.awaited_hook("put.after")
+        self._notice_others()
         return stored
 
     async def aput_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         """Store what one task wrote."""
-        self.env.hook("put_writes.before")
+        await self.env.awaited_hook("put_writes.before")
         await super().aput_writes(config, writes, task_id, task_path)
-        self.env.hook("put_writes.after")
+        await self.env.awaited_hook("put_writes.after")
+        self._notice_others()
+
+    def _notice_others(self) -> None:
+        """As in `Hooked`."""
+        if self.env.racing:
+            self.clock.catch_up(self.greatest())
 
     def get_next_version(self, current: str | int | None, channel: None) -> str:
         """The saver's own numbering, with the random part drawn from the run's clock."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Coroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 from fuzzresume.adapters._langgraph_async import HookedAsyncSqliteSaver, Patient
 from fuzzresume.adapters._langgraph_programs import program
 from fuzzresume.adapters._langgraph_savers import HookedMemorySaver, HookedSqliteSaver
 from fuzzresume.adapters._langgraph_scope import Clock
 from fuzzresume.harness.env import Env
+
+T = TypeVar("T")
 
 UNWINDING = 100
 """How often at most the tasks that a life left on its loop are cancelled; each dead task can end one round."""
@@ -20,8 +22,10 @@ UNWINDING = 100
 class Saver(Protocol):
     """What a life asks its saver beside what LangGraph does."""
 
-    position: str | None
-    """The id of the checkpoint that the last call of LangGraph stands at."""
+    @property
+    def position(self) -> str | None:
+        """The id of the checkpoint that the last call of LangGraph stands at."""
+        ...
 
     def greatest(self) -> str | None:
         """The greatest checkpoint id stored."""
@@ -36,16 +40,20 @@ class Caller(Protocol):
         """The saver under the program."""
         ...
 
-    def invoke(self, payload: Any, config: Any, durability: str) -> Any:
+    async def invoke(self, payload: Any, config: Any, durability: str) -> Any:
         """Run to the next stop. Raises what the program or LangGraph raises."""
         ...
 
-    def state(self, config: Any) -> Any:
+    async def state(self, config: Any) -> Any:
         """The snapshot at `config`."""
         ...
 
-    def history(self, config: Any) -> None:
+    async def history(self, config: Any) -> None:
         """Read the state history and the saver's list to the end."""
+        ...
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine of these calls to its end."""
         ...
 
     def close(self) -> None:
@@ -60,18 +68,26 @@ class Blocking:
         self.saver = _blocking_saver(env, clock)
         self._app = program(env, self.saver)
 
-    def invoke(self, payload: Any, config: Any, durability: str) -> Any:
+    async def invoke(self, payload: Any, config: Any, durability: str) -> Any:
         """See `Caller`."""
         return self._app.invoke(payload, config, durability=durability)
 
-    def state(self, config: Any) -> Any:
+    async def state(self, config: Any) -> Any:
         """See `Caller`."""
         return self._app.get_state(config)
 
-    def history(self, config: Any) -> None:
+    async def history(self, config: Any) -> None:
         """See `Caller`."""
         list(self._app.get_state_history(config))
         list(self.saver.list(config))
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """See `Caller`; none of the calls waits, so neither does the coroutine."""
+        try:
+            coroutine.send(None)
+        except StopIteration as end:
+            return cast(T, end.value)
+        raise RuntimeError("a blocking call waited")
 
     def close(self) -> None:
         """See `Caller`."""
@@ -79,6 +95,10 @@ class Blocking:
 
 
 def _blocking_saver(env: Env, clock: Clock) -> Any:
+    if env.options["wrap"] != "none":
+        from fuzzresume.adapters._langgraph_remit import wrapped
+
+        return wrapped(env, clock)
     match env.options["saver"]:
         case "memory":
             return HookedMemorySaver(env, clock)
@@ -94,28 +114,35 @@ class Awaiting:
     """`ainvoke`, `aget_state`, `aget_state_history`. The loop runs only inside a call."""
 
     def __init__(self, env: Env, clock: Clock) -> None:
-        patient = Patient()
+        patient = Patient(env)
         self._loop = asyncio.SelectorEventLoop(patient)
         # A dead task's end is never asked for; the loop would print it.
         self._loop.set_exception_handler(lambda loop, context: None)
         try:
-            self.saver = self._run(HookedAsyncSqliteSaver.opened(env, clock, patient))
+            self.saver = self.run(HookedAsyncSqliteSaver.opened(env, clock, patient))
         except BaseException:
             self._loop.close()
             raise
         self._app = program(env, self.saver, awaited=True)
 
-    def invoke(self, payload: Any, config: Any, durability: str) -> Any:
+    async def invoke(self, payload: Any, config: Any, durability: str) -> Any:
         """See `Caller`."""
-        return self._run(self._app.ainvoke(payload, config, durability=durability))
+        return await self._app.ainvoke(payload, config, durability=durability)
 
-    def state(self, config: Any) -> Any:
+    async def state(self, config: Any) -> Any:
         """See `Caller`."""
-        return self._run(self._app.aget_state(config))
+        return await self._app.aget_state(config)
 
-    def history(self, config: Any) -> None:
+    async def history(self, config: Any) -> None:
         """See `Caller`."""
-        self._run(self._history(config))
+        async for _ in self._app.aget_state_history(config):
+            pass
+        async for _ in self.saver.alist(config):
+            pass
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """See `Caller`; several calls can be under way, and the loop is theirs together."""
+        return self._loop.run_until_complete(coroutine)
 
     def close(self) -> None:
         """Unwind what a death left on the loop, then close the connection, its thread and the loop."""
@@ -123,17 +150,11 @@ class Awaiting:
             self._unwind()
         finally:
             try:
-                self._run(self.saver.close())
+                self.run(self.saver.close())
             finally:
                 self._loop.close()
                 # LangGraph makes the loop it runs on the thread's current one, and leaves it so.
                 asyncio.set_event_loop(None)
-
-    async def _history(self, config: Any) -> None:
-        async for _ in self._app.aget_state_history(config):
-            pass
-        async for _ in self.saver.alist(config):
-            pass
 
     def _unwind(self) -> None:
         """Cancel until nothing is left. Whatever reaches the store or a hook on its way meets its own death, for this life
@@ -147,12 +168,9 @@ class Awaiting:
             for task in left:
                 task.cancel()
             with contextlib.suppress(SystemExit):
-                self._run(_ended(left))
+                self.run(_ended(left))
         with contextlib.suppress(SystemExit):
-            self._run(self._loop.shutdown_asyncgens())
-
-    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return self._loop.run_until_complete(coroutine)
+            self.run(self._loop.shutdown_asyncgens())
 
 
 async def _ended(tasks: set[asyncio.Task[Any]]) -> None:

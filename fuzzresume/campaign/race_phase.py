@@ -3,7 +3,8 @@ switches seldom (docs/DESIGN.md, *Searching*).
 
 Between two of its calls into the store a racer touches nothing that others see, so a racer is interrupted only behind such a
 call: at hooks named `….after`. All interleavings with one switch come first, of every kind of race and every option set,
-then those with two: few switches are enough for most races, and make the simplest traces.
+then those with two: few switches are enough for most races, and make the simplest traces. Racers are processes, and after
+them whatever else a target's racers can be.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fuzzresume.contract.commands import Command, CrashPoint, Turn
+from fuzzresume.contract.commands import UNITS, Command, CrashPoint, Turn, Unit
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.workload import Question, Token, Workload
 from fuzzresume.harness.run import Run
@@ -27,16 +28,24 @@ AFTERMATH = 6
 """Commands sent at most after a race, until the run is complete."""
 
 
-STAGES = ((2, 1), (3, 1), (2, 2), (3, 2))
-"""Racers and switches, in the order in which they are gone through."""
+STAGES: tuple[tuple[int, int, Unit], ...] = (
+    *((racers, 1, unit) for racers in (2, 3) for unit in UNITS),
+    (2, 2, "processes"),
+    (3, 2, "processes"),
+)
+"""Racers, switches and what racers are, in the order in which they are gone through.
+
+Two switches make by far the most races, and are left to processes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of race: what is sent before it, and who races."""
+    """A kind of race: what is sent before it, who races, and what the racers are."""
 
     before: tuple[Command, ...]
     racers: tuple[Command, ...]
+    unit: Unit = "processes"
 
 
 def kinds(workload: Workload, racers: int) -> Iterator[Kind]:
@@ -90,26 +99,26 @@ class RacePhase:
         able = campaign.executor.zygotes is not None
         self._targets = [t for t in targets if able and t.capabilities.durable and t.capabilities.deterministic]
         self._plan = self._races()
-        self._raced = self._over = 0
+        self._raced = 0
+        self._over: list[str] = []
 
     def step(self) -> bool:
         """One race."""
         return next(self._plan, None) is not None
 
     def covered(self) -> str:
-        """Such as `512 races; every interleaving of 2 racers that switches once`."""
-        done = "".join(
-            f"; every interleaving of {racers} racers that switches {('once', 'twice')[often - 1]}"
-            for racers, often in STAGES[: self._over]
-        )
-        return f"{self._raced} races{done}"
+        """Such as `512 races; every interleaving of 2 processes that switches once`."""
+        return "; ".join([f"{self._raced} races", *self._over])
 
     def _races(self) -> Iterator[bool]:
-        for racers, most in STAGES:
-            for target in self._targets:
+        for racers, most, unit in STAGES:
+            able = [t for t in self._targets if unit in ("processes", *t.capabilities.units)]
+            for target in able:
                 for kind in kinds(self._campaign.reference.workload, racers):
-                    yield from self._interleavings(target, kind, most)
-            self._over += 1
+                    yield from self._interleavings(target, replace(kind, unit=unit), most)
+            if able:
+                often = ("once", "twice")[most - 1]
+                self._over.append(f"every interleaving of {racers} {unit} that switches {often}")
 
     def _interleavings(self, target: Target, kind: Kind, most: int) -> Iterator[bool]:
         alone = self._alone(target, kind)
@@ -138,7 +147,7 @@ class RacePhase:
         try:
             sent = all(not run.over and campaign.command(run, command) is not None for command in kind.before)
             if sent and not run.over:
-                self._finish(run, campaign.command(run, Command("race", racers=kind.racers, turns=turns)))
+                self._finish(run, campaign.command(run, Command("race", racers=kind.racers, turns=turns, unit=kind.unit)))
         finally:
             campaign.close(run, look=look)
         return run

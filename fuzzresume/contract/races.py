@@ -20,12 +20,17 @@ Step = Callable[[State, Command, Faults], tuple[Transition, ...]]
 Place = tuple[frozenset[int], frozenset[str], State, tuple[Mark, ...]]
 """Who has acted, the answers that were served, where that led, and the effects that fired, in sorted order."""
 
+ANYWHERE = CrashPoint("anywhere")
+
 CONCURRENT: Faults = frozenset({"ConcurrentConsume", "RaceEffect"})
 
 
 def raced(step: Step, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
     """Every way in which a race can go. `step` is the relation for a single command."""
     state = state._replace(tokens=add(state.tokens, *(racer.token for racer in command.racers if racer.token is not None)))
+    if command.unit != "processes" and any(racer.crash is not None for racer in command.racers):
+        # They are one process, and die together, wherever each of them stands.
+        command = replace(command, racers=tuple(replace(racer, crash=ANYWHERE) for racer in command.racers))
     single = faults - CONCURRENT
     if not command.turns:
         faults = single  # one after the other: nobody reads what another one is about to change
@@ -67,7 +72,7 @@ def _views(step: Step, state: State, command: Command, faults: Faults) -> Iterat
     """What a racer can have read: the store as it was before the race, or as an unfinished run of another one left it."""
     found = {state: None}
     for racer in command.racers:
-        for transition in step(state, replace(racer, crash=CrashPoint("anywhere")), faults):
+        for transition in step(state, replace(racer, crash=ANYWHERE), faults):
             if transition.expect.kind == "crashed":
                 found[transition.state] = None
     yield from found

@@ -47,7 +47,7 @@ class Reference:
         known = self._memo.setdefault(state, {})
         # Where a life dies is seen, not foretold, and an address only says what `branch` says.
         crash = command.crash is None
-        racers = (command.racers, not command.turns)
+        racers = (command.racers, command.unit, not command.turns)
         key = (command.op, command.token, command.branch, crash, command.poison, command.kind, racers, faults)
         found = known.get(key)
         if found is None:

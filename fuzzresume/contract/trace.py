@@ -49,7 +49,8 @@ class Row(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
 class Found(msgspec.Struct, forbid_unknown_fields=True):
     """What the trace shows: the property violated, and how. `beyond` are known deviations that the trace also shows.
 
-    `tlc` is TLC's word on it: `confirmed`, `contradicted` or `not run`.
+    `tlc` is TLC's word on it: `confirmed`, `contradicted` or `not run`. `undelayed` says what the commands show where
+    nothing is put off that the framework does not wait for; empty where nothing was put off.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Found(msgspec.Struct, forbid_unknown_fields=True):
     verdict: str = "violated"
     beyond: list[str] = []
     tlc: str = "not run"
+    undelayed: str = ""
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True):

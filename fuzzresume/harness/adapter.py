@@ -6,10 +6,11 @@ adapter has no line for them. Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
+from fuzzresume.contract.commands import Unit
 from fuzzresume.contract.observation import Frontier, Outcome
 from fuzzresume.contract.workload import Question
 from fuzzresume.harness.env import Env, Store
@@ -37,7 +38,13 @@ class Capabilities:
     - `durable`: the store survives SIGKILL; otherwise `Store.folder` is not made. `keeper` makes and copies it.
     - `schema`: a state schema is declared. `retry`: a process that saw an exception can try again without a reload.
       `tamper`: the kinds of damage the adapter can do.
+    - `units`: what beside processes can race: `threads` of one process, `coroutines` of one event loop (then the life is
+      an `AwaitedLife`). `shared`: such racers share one life, as the requests to a server share its application, because
+      the framework says that they may; otherwise each has a life of its own.
     - `images` / `in_process`: a copy of the store / an exception is a faithful death (docs/DESIGN.md, *Three ways to die*).
+    - `other_schedule`: option values under which the same program runs by another schedule and number of workers, which
+      must decide nothing: the second recovery of `recover2` has them. `slow`: those of an option that puts off what the
+      framework does not wait for, as a slow disk does, and their values without the delay.
     - `deterministic`: two executions of one trace pass the same hooks in the same order.
     - `records`: the framework promises a durable record per task before the next one runs; `claims_exactly_once`: it
       claims that even the in-doubt task runs once. `documented`: the weaker rules it states.
@@ -52,8 +59,12 @@ class Capabilities:
     schema: bool = False
     retry: bool = False
     tamper: tuple[str, ...] = ()
+    units: tuple[Unit, ...] = ()
+    shared: bool = False
     images: bool = True
     in_process: bool = True
+    other_schedule: Mapping[str, str] = field(default_factory=dict)
+    slow: Mapping[str, str] = field(default_factory=dict)
     deterministic: bool = True
     records: bool = True
     claims_exactly_once: bool = False
@@ -71,40 +82,64 @@ class OnRequest:
     extra: str = ""
 
 
-class Life(Protocol):
-    """Everything that one process holds in memory about one run. Dropped at a crash, rebuilt from the store.
+T = TypeVar("T")
+Told = TypeVar("Told", covariant=True)
 
-    Each call returns the outcome the framework showed, or raises: `Unsupported` for what the API cannot express, and
+
+class Calls(Protocol[Told]):
+    """The contract's commands as calls of the framework.
+
+    Each call tells the outcome the framework showed, or raises: `Unsupported` for what the API cannot express, and
     whatever the framework raises (the harness makes it a refusal). `branch` is the opaque address of a branch's position
     (None: what the framework calls the latest), `address` the one that came with a question (None: not on the wire).
     """
 
-    def start(self) -> Outcome:
+    def start(self) -> Told:
         """Send the input to a run that nobody has started."""
         ...
 
-    def resume(self, question: Question, answer: str, *, address: str | None, branch: str | None) -> Outcome:
+    def resume(self, question: Question, answer: str, *, address: str | None, branch: str | None) -> Told:
         """Deliver `answer`. Redeliver and stray are this same wire call with another intent."""
         ...
 
-    def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
+    def fork(self, question: Question, answer: str, *, address: str) -> Told:
         """Answer `question` anew at its interrupt checkpoint, with the framework's own discriminator for a fork."""
         ...
 
-    def recover(self, *, branch: str | None) -> Outcome:
+    def recover(self, *, branch: str | None) -> Told:
         """The framework's documented recovery call, with no new information."""
         ...
 
-    def restart(self) -> Outcome:
+    def restart(self) -> Told:
         """Send the input again to the same run."""
         ...
 
-    def inspect(self, *, branch: str | None) -> Outcome:
-        """Read state, history and pending questions through the public API; returns an `inert` outcome."""
+    def inspect(self, *, branch: str | None) -> Told:
+        """Read state, history and pending questions through the public API; tells an `inert` outcome."""
         ...
+
+
+class Life(Calls[Outcome], Protocol):
+    """Everything that one process holds in memory about one run. Dropped at a crash, rebuilt from the store."""
 
     def close(self) -> None:
         """Release what the life holds (connections, loops). Also called after an in-process death."""
+        ...
+
+
+class AwaitedLife(Life, Protocol):
+    """A life on an event loop of its own, several of whose calls can be under way at once.
+
+    Its hooks are awaited (`Env.awaited_hook`), and its loop calls `Env.on_idle` before it waits.
+    """
+
+    @property
+    def awaited(self) -> Calls[Coroutine[Any, Any, Outcome]]:
+        """The calls as coroutines."""
+        ...
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run the loop until the coroutine has ended."""
         ...
 
 

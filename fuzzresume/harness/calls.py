@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.observation import Outcome
 from fuzzresume.contract.workload import Question
-from fuzzresume.harness.adapter import Adapter, Life
+from fuzzresume.harness.adapter import Adapter, AwaitedLife, Calls, Life
 from fuzzresume.harness.env import Crash, Env, TaskFailure, Unsupported
+
+T = TypeVar("T")
 
 CallOp = Literal["start", "resume", "fork", "recover", "restart", "inspect"]
 
@@ -53,6 +56,7 @@ class Resident:
         self.env = env
         self._adapter = adapter
         self._life: Life | None = None
+        self._building = threading.Lock()
 
     def perform(self, call: Call) -> Outcome:
         """Make one call. Raises Unsupported for what the framework's API cannot express, and nothing of the framework's own.
@@ -61,14 +65,30 @@ class Resident:
         """
         self.env.arm(call.crash, call.poison)
         try:
-            if self._life is None:
-                self._life = self._adapter.life(self.env)
-            outcome = _send(self._life, call)
+            outcome = _send(self.life(), call)
         except (Unsupported, KeyboardInterrupt):
             raise
         except BaseException as error:
             outcome = ended_by(error)
         return Outcome("crashed") if self.env.dead else outcome
+
+    async def perform_awaited(self, call: Call) -> Outcome:
+        """The same on the loop of a life that is an `AwaitedLife`."""
+        self.env.arm(call.crash, call.poison)
+        try:
+            outcome = await _send(cast(AwaitedLife, self.life()).awaited, call)
+        except (Unsupported, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            outcome = ended_by(error)
+        return Outcome("crashed") if self.env.dead else outcome
+
+    def life(self) -> Life:
+        """The life, which whoever comes first builds. Raises what the adapter raises."""
+        with self._building:
+            if self._life is None:
+                self._life = self._adapter.life(self.env)
+            return self._life
 
     def close(self) -> None:
         """Release the life; whatever of it is left over finds it dead and can neither pass a hook nor fire an effect."""
@@ -107,7 +127,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         todo += [other for other in nearby if isinstance(other, BaseException)]
 
 
-def _send(life: Life, call: Call) -> Outcome:
+def _send(life: Calls[T], call: Call) -> T:
     match call.op:
         case "start":
             return life.start()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,12 @@ from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.observation import Entry
 from fuzzresume.contract.workload import Mark, Workload
 from fuzzresume.harness.ledger import LedgerWriter, MemoryLedger
+
+RACER: ContextVar[int | None] = ContextVar("fuzzresume_racer", default=None)
+"""Which racer of this process the present code works for (`harness.crew`); None in a life that has its process to itself.
+
+A context variable, because tasks of an event loop copy their context, and so do frameworks into their pools.
+"""
 
 
 class Crash(SystemExit):
@@ -58,41 +66,56 @@ class Store:
 
 
 @dataclass
-class Env(Store):
-    """A store plus one life's hooks and ledger. `seed` stands for hash seed and schedule: twins get different ones."""
+class Sent:
+    """What is planted in one command, and the hooks that it has passed."""
 
-    ledger: LedgerWriter | MemoryLedger = field(kw_only=True)
-    real: bool = False
-    seed: int = 0
     crash: CrashPoint | None = None
     poison: int | None = None
     passed: list[str] = field(default_factory=list)
+    count: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Env(Store):
+    """A store plus one life's hooks and ledger. `seed` stands for hash seed and schedule: twins get different ones.
+
+    `racing`: other processes write to the store during this command. `on_hook` is called at every hook with its ordinal
+    and name, `gate` is awaited at those that can be awaited, and `on_idle` is for an adapter's event loop to call whenever
+    it would have to wait. Racers that share a process share its environment too, each with a command of its own.
+    """
+
+    ledger: LedgerWriter | MemoryLedger = field(kw_only=True)
+    real: bool = False
+    racing: bool = False
+    seed: int = 0
     dead: bool = False
-    _count: dict[str, int] = field(default_factory=dict)
-    on_hook: Any = None
+    on_hook: Callable[[int, str], None] | None = None
+    gate: Callable[[str], Awaitable[None]] | None = None
+    on_idle: Callable[[], None] | None = None
+    _sent: dict[int | None, Sent] = field(default_factory=lambda: {None: Sent()})
+
+    @property
+    def passed(self) -> list[str]:
+        """The hooks that the present command has passed."""
+        return self._sent[RACER.get()].passed
 
     def arm(self, crash: CrashPoint | None, poison: int | None) -> None:
         """Begin a command: plant its crash point and its poison, and forget the hooks of the last one."""
-        self.crash, self.poison = crash, poison
-        self.passed.clear()
-        self._count.clear()
+        self._sent[RACER.get()] = Sent(crash, poison)
 
     def hook(self, name: str) -> None:
         """A point at which this life can die. Names are stable words such as `put.after` or `effect.before:2`.
 
         Raises Crash in process, or kills the process, at the planted point; and Crash at every hook after a death.
         """
-        if self.dead:
-            raise Crash("this life is over")
-        self.passed.append(name)
-        nth = self._count[name] = self._count.get(name, 0) + 1
-        if self.on_hook is not None:
-            self.on_hook(len(self.passed), name)
-        if self.crash is None or self.crash.hook != name or self.crash.nth != nth:
-            return
-        if self.crash.by == "exception":
-            raise TaskFailure(int(name.rpartition(":")[2]))
-        self.die()
+        self._meet(name, self._reach(name))
+
+    async def awaited_hook(self, name: str) -> None:
+        """The same where a coroutine can wait: on an event loop that is shared, `hook` could hold none but all of it."""
+        nth = self._reach(name)
+        if self.gate is not None:
+            await self.gate(name)
+        self._meet(name, nth)
 
     def die(self) -> None:
         """End this life now: SIGKILL to itself in a worker process, else Crash."""
@@ -113,9 +136,49 @@ class Env(Store):
         `tokens` are the answers the framework gave for the task's questions, in order; `reads` the mark texts visible in
         the state the task was given. Call it once per task body, after every question was answered.
         """
+        firing = self._firing(task, tokens, reads)
+        while True:
+            try:
+                self.hook(next(firing))
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+
+    async def awaited_body(self, task: int, tokens: Sequence[object] = (), reads: Sequence[str] = ()) -> Update:
+        """`body` for a task that is a coroutine."""
+        firing = self._firing(task, tokens, reads)
+        while True:
+            try:
+                name = next(firing)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            await self.awaited_hook(name)
+
+    def _firing(self, task: int, tokens: Sequence[object], reads: Sequence[str]) -> Generator[str, None, Update]:
+        """A task's effect; yields the hooks on its way."""
         wire = tuple(str(token) for token in tokens)
-        self.hook(f"effect.before:{task}")
+        yield f"effect.before:{task}"
         self.ledger.append(Entry("effect", task, wire, tuple(Mark.parse(text) for text in reads)))
-        self.hook(f"effect.after:{task}")
+        yield f"effect.after:{task}"
         self.ledger.append(Entry("exit", task))
-        return Update(Mark(task, wire).text, 17 if self.poison == task else "ok")
+        return Update(Mark(task, wire).text, 17 if self._sent[RACER.get()].poison == task else "ok")
+
+    def _reach(self, name: str) -> int:
+        """Come to a hook; returns how often this command has come to it now."""
+        if self.dead:
+            raise Crash("this life is over")
+        sent = self._sent[RACER.get()]
+        sent.passed.append(name)
+        sent.count[name] += 1
+        nth = sent.count[name]
+        if self.on_hook is not None:
+            self.on_hook(len(sent.passed), name)
+        return nth
+
+    def _meet(self, name: str, nth: int) -> None:
+        """Die at a hook, if that is planted there."""
+        crash = self._sent[RACER.get()].crash
+        if crash is None or crash.hook != name or crash.nth != nth:
+            return
+        if crash.by == "exception":
+            raise TaskFailure(int(name.rpartition(":")[2]))
+        self.die()

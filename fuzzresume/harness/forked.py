@@ -13,23 +13,23 @@ import socket
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import fuzzresume
-from fuzzresume.contract.commands import Command
+from fuzzresume.contract.commands import Command, Unit
 from fuzzresume.contract.observation import Observation, Outcome
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.calls import Call
+from fuzzresume.harness.deadline import DEFAULT_LIMIT
 from fuzzresume.harness.env import Store, Unsupported
-from fuzzresume.harness.racing import Pace, Racer, observed, race
+from fuzzresume.harness.line import Line, SharedLine
+from fuzzresume.harness.racing import Gated, Lane, Pace, Racer, observed, race
 from fuzzresume.harness.session import Session
 from fuzzresume.harness.target import Target, spec_of
 from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wire, receive, send
-
-DEFAULT_LIMIT = 30.0
-"""Seconds that one command may take before its worker is killed and the outcome is hung."""
 
 PATIENCE = 120.0
 """Seconds that a zygote may take over one request; the longest is to import an adapter or to run a warming scenario."""
@@ -171,15 +171,22 @@ class Zygotes:
 
 
 class ForkedHost:
-    """A life in a worker process."""
+    """A life in a worker process, or a crew of racers, whose threads here may then share it.
 
-    def __init__(self, zygote: Zygote, birth: Birth, limit: float, deaths: list[str]) -> None:
+    `doomed`: a crash is planted in whatever command, not just in the one that sees the worker die.
+    """
+
+    def __init__(self, zygote: Zygote, birth: Birth, limit: float, deaths: list[str], *, doomed: bool = False) -> None:
         self._zygote = zygote
         self._limit = limit
         self._deaths = deaths
         self._hooks = Path(birth.hooks)
-        self.pid, self._pipe = zygote.fork(birth)
+        self._doomed = doomed
+        self.pid, pipe = zygote.fork(birth)
+        self._line = Line(pipe, limit) if birth.unit == "processes" else SharedLine(pipe, limit)
+        self._burial = threading.RLock()
         self._alive = True
+        self._how = ""
 
     def perform(self, call: Call) -> tuple[Outcome, tuple[str, ...]]:
         """Make one call and wait for its end, see `converse`; the hooks are those passed until then."""
@@ -196,7 +203,7 @@ class ForkedHost:
         and WorkerError for a fault of adapter or harness.
         """
         try:
-            reply = self._exchange(wire)
+            reply = self._line.exchange(wire)
         except TimeoutError:
             self._kill()
             return Outcome("hung", seconds=self._limit)
@@ -205,7 +212,7 @@ class ForkedHost:
             raise
         if reply is None:
             how = self._reap()
-            planted = call.crash is not None and how == "SIGKILL"
+            planted = (self._doomed or call.crash is not None) and how == "SIGKILL"
             return Outcome("crashed") if planted else Outcome("crashed", error=how, message="died without a planted kill")
         if "broken" in reply:
             raise WorkerError(reply["broken"])
@@ -217,12 +224,8 @@ class ForkedHost:
         """Let the worker close its life and exit; kill it when it does not. Returns when it is reaped."""
         if not self._alive:
             return
-        with contextlib.suppress(OSError):
-            self._pipe.shutdown(socket.SHUT_WR)
         try:
-            self._pipe.settimeout(self._limit)
-            while receive(self._pipe) is not None:
-                pass
+            self._line.hang_up()
         except BaseException as error:
             self._kill()
             if not isinstance(error, TimeoutError):
@@ -232,20 +235,11 @@ class ForkedHost:
                 self._reap()
 
     def _kill(self) -> None:
-        if self._zygote.alive:  # else the kernel has killed the worker, and its number may be another process's
-            os.kill(self.pid, signal.SIGKILL)
-        with contextlib.suppress(WorkerError):
+        with self._burial, contextlib.suppress(WorkerError):
+            # Without its zygote the kernel has killed the worker, and its number may be another process's.
+            if self._alive and self._zygote.alive:
+                os.kill(self.pid, signal.SIGKILL)
             self._reap()
-
-    def _exchange(self, wire: Wire) -> Wire | None:
-        self._pipe.settimeout(self._limit)
-        started = time.monotonic()
-        try:
-            send(self._pipe, wire)
-        except (BrokenPipeError, ConnectionResetError):
-            return None
-        self._pipe.settimeout(max(self._limit - (time.monotonic() - started), 0.001))
-        return receive(self._pipe)
 
     def _passed(self, offset: int) -> tuple[str, ...]:
         if not self._hooks.exists():
@@ -255,12 +249,14 @@ class ForkedHost:
             return tuple(file.read().decode().split())
 
     def _reap(self) -> str:
-        self._alive = False
-        self._pipe.close()
-        code = self._zygote.reap(self.pid)
-        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        self._deaths.append(how)
-        return how
+        with self._burial:
+            if self._alive:
+                self._alive = False
+                self._line.close()
+                code = self._zygote.reap(self.pid)
+                self._how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+                self._deaths.append(self._how)
+            return self._how
 
 
 class ForkedSession(Session):
@@ -298,20 +294,25 @@ class ForkedSession(Session):
         return self._host.pid if isinstance(self._host, ForkedHost) else None
 
     def _host_for(self, store: Store, hooks_file: str = "hooks") -> ForkedHost:
+        return ForkedHost(*self._forking(store, hooks_file), self.limit, self.deaths)
+
+    def _forking(self, store: Store, hooks_file: str, unit: Unit = "processes") -> tuple[Zygote, Birth]:
         files = store.folder, self.ledger_path, self.folder / hooks_file
         folder, ledger, hooks = (str(path.absolute()) for path in files)
-        birth = Birth(folder, ledger, hooks, dict(store.options), store.workload, self._seed)
-        zygote = self._zygotes.get(spec_of(self.target.adapter), self._seed)
-        return ForkedHost(zygote, birth, self.limit, self.deaths)
+        birth = Birth(folder, ledger, hooks, dict(store.options), store.workload, self._seed, unit)
+        return self._zygotes.get(spec_of(self.target.adapter), self._seed), birth
 
     def _race(self, command: Command) -> Observation:
+        if command.unit not in ("processes", *self.target.capabilities.units):
+            raise Unsupported(f"the adapter does not say that its lives can be {command.unit} of one process")
         calls = [self.branches.call(racer, self.target.capabilities) for racer in command.racers]
         self._drop()
         before, newest = self.branches.before(command, self.workload, self._frontier)
         self._at_rest.clear()
         racers: list[Racer] = []
         try:
-            racers += [Racer(self._host_for(self.store, f"hooks-{i}"), call) for i, call in enumerate(calls, 1)]
+            for host, call in zip(self._hosts(command.unit, calls), calls, strict=True):
+                racers.append(Racer(host, call))
             entries = self.pace(racers, command.turns, self._ledger.take)
         finally:
             for racer in racers:
@@ -319,6 +320,18 @@ class ForkedSession(Session):
         outcomes = [racer.finish() for racer in racers]
         after = self.branches.settle_race(command, newest, outcomes, self._frontier)
         return observed(command, before, after, racers, entries)
+
+    def _hosts(self, unit: Unit, calls: Sequence[Call]) -> Iterator[Gated]:
+        """One for each racer; those after the first are made when they are asked for."""
+        if unit == "processes":
+            for i in range(len(calls)):
+                zygote, birth = self._forking(self.store, f"hooks-{i + 1}")
+                # Racers must not draw the same identifiers from the same store; a twin has the seed 1.
+                yield ForkedHost(zygote, replace(birth, seed=self._seed + 2 * i), self.limit, self.deaths)
+        else:
+            doomed = any(call.crash is not None for call in calls)
+            crew = ForkedHost(*self._forking(self.store, "hooks-crew", unit), self.limit, self.deaths, doomed=doomed)
+            yield from (Lane(crew, i) for i in range(len(calls)))
 
     def _sibling(self: S, folder: Path, seed: int) -> S:
         return type(self)(self.target, self.workload, folder, seed, zygotes=self._zygotes, limit=self.limit)

@@ -31,6 +31,21 @@ class Gated(Protocol):
         ...
 
 
+class Lane:
+    """One racer of a process that has several (`harness.crew`), as a life of its own."""
+
+    def __init__(self, crew: Gated, racer: int) -> None:
+        self._crew, self._racer = crew, racer
+
+    def converse(self, wire: Wire, call: Call) -> Outcome | str:
+        """See `Gated`."""
+        return self._crew.converse({**wire, "racer": self._racer}, call)
+
+    def close(self) -> None:
+        """End all of them."""
+        self._crew.close()
+
+
 @dataclass
 class Racer:
     """One racer: where it stands (`hooks`, of which it has not passed the last), and its outcome once it has one."""
@@ -93,8 +108,8 @@ Pace = Callable[[Sequence[Racer], Sequence[Turn], Callable[[], tuple[Entry, ...]
 
 @dataclass(frozen=True)
 class Dose:
-    """Racers let go at once, for measurements: each waits for its part of `delays` first, and at the hook `gate` for `dwell`,
-    both in seconds. What comes of it depends on the machine's timing, so no verdict rests on it.
+    """Racers let go at once, for measurements: each waits for its part of `delays` first, and at the hook `gate` for
+    `dwell`, both in seconds. What comes of it depends on the machine's timing, so no verdict rests on it.
     """
 
     gate: str

@@ -208,11 +208,18 @@ class Session(ABC):
         raise Unsupported("racers are processes of their own; run it forked")
 
     def _recover_twice(self, command: Command) -> Observation:
-        """Both recoveries meet the command's crash point and poison; the copy's is the twin, the original goes on."""
+        """Both recoveries meet the command's crash point and poison; the copy's is the twin, the original goes on.
+
+        The twin has another hash seed where it is a process, and another schedule, unless a death is planted: schedules
+        pass other points.
+        """
         recover = replace(command, op="recover")
         self.branches.call(recover, self.target.capabilities)
         self._drop()
         with self._continue(self._new_folder("twin"), self._snapshot(), seed=1) as copied:
+            if command.crash is None:
+                other = self.target.capabilities.other_schedule
+                copied.store = replace(copied.store, options={**copied.store.options, **other})
             twin = copied.execute(recover)
         shutil.rmtree(copied.folder, ignore_errors=True)
         return replace(self.execute(recover), twin=twin)

@@ -1,4 +1,4 @@
-"""The worker's end of the pipe: one process, one life, real SIGKILL; and the wire format of both ends.
+"""The worker's end of the pipe: one process, one life or one crew of racers, real SIGKILL; and the wire format of both ends.
 
 A message is a four-byte big-endian length and that many bytes of JSON: plain data only, so that a worker of another
 environment, version or language can speak it. Standard library only.
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.commands import CrashPoint, Unit
 from fuzzresume.contract.observation import Asked, Outcome
 from fuzzresume.contract.workload import Mark, Question, Task, Workload
 from fuzzresume.harness.adapter import Adapter
@@ -36,7 +36,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """What a worker needs to know to build its life."""
+    """What a worker needs to know to build its life. `unit`: what it is, a racer's process or that of several racers."""
 
     store: str
     ledger: str
@@ -44,6 +44,7 @@ class Birth:
     options: dict[str, str]
     workload: Workload
     seed: int = 0
+    unit: Unit = "processes"
 
     def to_wire(self) -> Wire:
         """As plain data."""
@@ -51,6 +52,7 @@ class Birth:
         return {
             "store": self.store, "ledger": self.ledger, "hooks": self.hooks, "options": dict(self.options),
             "tasks": tasks, "topology": self.workload.topology, "seed": self.seed,
+            "unit": self.unit,
         }  # fmt: skip
 
     @classmethod
@@ -58,7 +60,8 @@ class Birth:
         """The inverse of `to_wire`."""
         tasks = tuple(Task(task, questions, tuple(after)) for task, questions, after in wire["tasks"])
         workload = Workload(tasks, wire["topology"])
-        return cls(wire["store"], wire["ledger"], wire["hooks"], wire["options"], workload, wire["seed"])
+        plain = {key: wire[key] for key in ("store", "ledger", "hooks", "options", "seed", "unit")}
+        return cls(workload=workload, **plain)
 
 
 def call_to_wire(call: Call) -> Wire:
@@ -111,27 +114,38 @@ def receive(pipe: socket.socket) -> Wire | None:
 
 
 def serve(pipe: socket.socket, adapter: Adapter, birth: Birth) -> None:
-    """Be one life until the controller hangs up: calls in, outcomes out. What goes wrong in the harness itself is said."""
+    """Be one life, or a crew of racers, until the controller hangs up: calls in, outcomes out. What goes wrong in the
+    harness itself is said."""
     passed = Passing(birth.hooks, pipe)
     env = Env(
         Path(birth.store), birth.options, birth.workload, ledger=LedgerWriter(Path(birth.ledger)), real=True,
         seed=birth.seed, on_hook=passed,
     )  # fmt: skip
-    resident = Resident(adapter, env)
     try:
-        while (wire := receive(pipe)) is not None:
-            call = call_from_wire(wire)
-            passed.gated = call.gated
-            try:
-                reply: Wire = {"outcome": outcome_to_wire(resident.perform(call))}
-            except Unsupported as reason:
-                reply = {"unsupported": str(reason)}
-            send(pipe, reply)
-        resident.close()
+        if birth.unit == "processes":
+            _serve_one(pipe, env, Resident(adapter, env), passed)
+        else:
+            from fuzzresume.harness import crew  # which speaks this module's wire format
+
+            shared = adapter.capabilities(birth.options).shared
+            threads = birth.unit == "threads"
+            (crew.Threads(pipe, adapter, env, shared) if threads else crew.Coroutines(pipe, adapter, env)).serve()
     except BaseException:
         with contextlib.suppress(OSError):
             send(pipe, {"broken": traceback.format_exc()})
         raise
+
+
+def _serve_one(pipe: socket.socket, env: Env, resident: Resident, passed: Passing) -> None:
+    while (wire := receive(pipe)) is not None:
+        call = call_from_wire(wire)
+        passed.gated = env.racing = call.gated
+        try:
+            reply: Wire = {"outcome": outcome_to_wire(resident.perform(call))}
+        except Unsupported as reason:
+            reply = {"unsupported": str(reason)}
+        send(pipe, reply)
+    resident.close()
 
 
 class Passing:

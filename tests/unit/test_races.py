@@ -80,6 +80,14 @@ def test_one_recovery_of_two_runs_the_task_in_doubt():
     assert "fired more than once in a race" in attribute(WORKLOAD, violation, found).cls
 
 
+def test_racers_of_one_process_die_together():
+    dying = (Command("resume", C, crash=CrashPoint("effect.after:2")), Command("resume", D))
+    for unit, legal in (("threads", True), ("processes", False)):
+        command = Command("race", racers=dying, turns=(Turn(1, "commit.before"),), unit=unit)
+        both = raced(command, (BOTH[D],), (1,), (1,))
+        assert (judge_run(START, FIRST, both)[1] is None) == legal, unit
+
+
 def test_forks_that_race_each_get_their_own_branch():
     forks = Command("race", racers=(Command("fork", Token(Q1, 5)), Command("fork", Token(Q1, 6))))
     assert judge_run(START, FIRST, raced(forks, (), (1,), (1,)))[1] is None
