@@ -16,6 +16,7 @@ from fuzzresume.campaign.findings import Diagnosis, Finding, diagnose, excused
 from fuzzresume.campaign.minimise import Minimiser
 from fuzzresume.campaign.steady import steady
 from fuzzresume.campaign.telling import tell_apart
+from fuzzresume.campaign.undelayed import undelayed
 from fuzzresume.contract.explain import explain
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
@@ -152,6 +153,7 @@ class Collector:
                 # Three at once are looked for here alone: in a minimal trace they are few, and cheap to try.
                 sights = finding.diagnosis.violation.sights
                 finding.composite = explain(finding.reference, sights, finding.profile, largest=3)
+        finding.undelayed = undelayed(self.executor.on(finding.reference), finding)
         if self.confirmer is not None:
             finding.confirmed = self.confirmer.confirm(finding)
         return None

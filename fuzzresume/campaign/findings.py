@@ -76,7 +76,7 @@ class Finding:
     the trace was judged beyond. `composite` are the sets of three switches that explain a minimal trace which no two do.
     `tlc` is what TLC says of it: `confirmed`, `contradicted` or `not run`. `minimal`: without any one of its commands the
     violation is gone; `executions` is what that took. `known` is the name of a finding that was known before.
-    `telling` is the trace that told several explanations apart.
+    `telling` is the trace that told several explanations apart. `undelayed`: what the trace shows where nothing is put off.
     """
 
     target: Target
@@ -97,6 +97,7 @@ class Finding:
     executions: int = 0
     known: str = ""
     telling: tuple[Command, ...] = ()
+    undelayed: str = ""
 
     @property
     def explanation(self) -> Explanation:
@@ -164,6 +165,7 @@ class Finding:
             self.verdict,
             sorted(self.profile),
             self.tlc,
+            self.undelayed,
         )
         return Trace(
             self.target.adapter.name,

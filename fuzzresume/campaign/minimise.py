@@ -102,10 +102,7 @@ class Minimiser:
         if smaller is None:
             return False
         gates = {task.id: task.questions for task in self.executor.workload.tasks if task.questions}
-        asked = tuple(
-            replace(c, token=c.token._replace(question=Question(c.token.question.task, 1))) if c.token else c
-            for c in self.commands
-        )
+        asked = tuple(map(_of_one_question, self.commands))
         indices = [
             [i for i, c in enumerate(self.commands) if c.question is None or kept[c.question.task] == c.question.index]
             for kept in ({t: 1 for t in gates}, gates)
@@ -209,6 +206,14 @@ class Minimiser:
 
     def _profile(self, target: Target) -> Faults:
         return profile_of(target.capabilities) | self._known if self._beyond else NONE
+
+
+def _of_one_question(command: Command) -> Command:
+    """The command, and a race's racers, with each answer meant for the first question of its gate."""
+    token = command.token
+    if token is not None:
+        token = token._replace(question=Question(token.question.task, 1))
+    return replace(command, token=token, racers=tuple(map(_of_one_question, command.racers)))
 
 
 def _plainer(command: Command) -> Iterator[Command]:

@@ -86,6 +86,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "observed": observed,
         "explained_by": [list(names) for names in finding.explanation],
         "told_apart_by": say_commands(finding.reference.workload, finding.telling),
+        "undelayed": finding.undelayed,
         "minimal": finding.minimal,
         "executions": finding.executions,
         "confirmed": finding.confirmed,

@@ -153,6 +153,8 @@ def finding_panel(finding: Finding) -> Panel:
         body.append(f" · 1-minimal after {finding.executions} executions")
     if finding.flaky:
         body.append(f" · {finding.flaky}", style="magenta")
+    if finding.undelayed:
+        body.append(f"\nhidden window: {finding.undelayed}")
     body.append(f"\noptions {options_text(finding.options)}", style="dim")
     if finding.trace is not None:
         body.append(f"\ntrace {finding.trace}", style="dim")
