@@ -90,6 +90,7 @@ Inert(s, c, b, choice, onlyRefused) ==
                                 THEN {[s EXCEPT !.stray = c.token], Put(s, c.branch, [b EXCEPT !.status = "stuck"])}
                                 ELSE {})
     IN  UNION {{To(Shows("refused", {Visible(b)}), then, Note(choice, "refused"))}
+               \cup (IF c.crash THEN {To(Shows("crashed", {Visible(b)}), then, NoNote)} ELSE {})
                \cup (IF onlyRefused THEN {} ELSE Noted(Status(s, c, b, then), Note(choice, "inert"))) : then \in afterwards}
 
 -------------------------------------------------------------------------------

@@ -119,8 +119,19 @@ class Campaign:
 
     # What phases call.
 
-    def open(self, target: Target, *, crashes: int = 1, specials: int = 1, mode: Mode | None = None) -> Run:
-        """Begin a run within the given bounds, by the given way to die (None: the cheapest faithful one)."""
+    def open(
+        self,
+        target: Target,
+        *,
+        crashes: int = 1,
+        specials: int = 1,
+        mode: Mode | None = None,
+        reference: Reference | None = None,
+    ) -> Run:
+        """Begin a run within the given bounds, by the given way to die (None: the cheapest faithful one).
+
+        `reference`: that of another workload than the campaign's; what its runs reach is not counted as covered.
+        """
         self.runs += 1
         self.counts[self.phase].runs += 1
         can = target.capabilities
@@ -130,9 +141,11 @@ class Campaign:
         if self.executor.search_mode(target) == "in-process" and not can.in_process:
             crashes = 0
         scope = scope_of(can, crashes=crashes, specials=specials)
-        run = self.executor.open(target, mode, scope=scope, profile=self._profile(target))
+        executor = self.executor.on(reference or self.reference)
+        run = executor.open(target, mode, scope=scope, profile=self._profile(target))
         run.policy = self.policies.setdefault(options_text(target.options), {})
-        self.states.add(abstract(run.state))
+        if run.reference is self.reference:
+            self.states.add(abstract(run.state))
         return run
 
     def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> Observation | None:
@@ -169,7 +182,7 @@ class Campaign:
             self.troubles.append(f"run {self.runs} hung at {run.monitor.exchanges[-1][0].op}")
         elif look and (run.violation is not None or run.monitor.deviated):
             try:
-                self.collector.take(run.session.target, run.monitor.exchanges)
+                self.collector.take(run.session.target, run.monitor.exchanges, run.reference)
             except OSError as error:
                 self.troubles.append(f"harness error while looking into run {self.runs}: {error}")
         self._tell(RunFinished(self.progress()))
@@ -297,10 +310,12 @@ class Campaign:
         self.commands += 1
         count = self.counts[self.phase]
         count.commands += 1
+        self.tally.command(before, sent, observation)
+        if run.reference is not self.reference:
+            return
         pair = (abstract(before), label(sent))
         count.pairs += pair not in self.reached
         self.reached.add(pair)
-        self.tally.command(before, sent, observation)
         if run.violation is None and run.monitor.worlds:
             self.states.add(abstract(run.state))
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from fuzzresume.contract.commands import UNITS, Command, CrashPoint, Turn, Unit
 from fuzzresume.contract.observation import Observation
+from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Question, Token, Workload
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
@@ -98,6 +99,7 @@ class RacePhase:
         self._campaign = campaign
         able = campaign.executor.zygotes is not None
         self._targets = [t for t in targets if able and t.capabilities.durable and t.capabilities.deterministic]
+        self._references = _simplest_first(campaign.reference)
         self._plan = self._races()
         self._raced = 0
         self._over: list[str] = []
@@ -113,36 +115,38 @@ class RacePhase:
     def _races(self) -> Iterator[bool]:
         for racers, most, unit in STAGES:
             able = [t for t in self._targets if unit in ("processes", *t.capabilities.units)]
-            for target in able:
-                for kind in kinds(self._campaign.reference.workload, racers):
-                    yield from self._interleavings(target, replace(kind, unit=unit), most)
+            for reference, target in itertools.product(self._references, able):
+                for kind in kinds(reference.workload, racers):
+                    yield from self._interleavings(reference, target, replace(kind, unit=unit), most)
             if able:
                 often = ("once", "twice")[most - 1]
                 self._over.append(f"every interleaving of {racers} {unit} that switches {often}")
 
-    def _interleavings(self, target: Target, kind: Kind, most: int) -> Iterator[bool]:
-        alone = self._alone(target, kind)
+    def _interleavings(self, reference: Reference, target: Target, kind: Kind, most: int) -> Iterator[bool]:
+        alone = self._alone(reference, target, kind)
         yield True
         if not alone:
             return
         # The second racer comes to an unfinished run: it passes what the first one would.
         cuts = [behind(i, alone[0] if kind.racers[i].op == kind.racers[0].op else alone[i]) for i in range(len(alone))]
         for turns in switches(cuts, len(kind.racers), most):
-            self._race(target, kind, turns)
+            self._race(reference, target, kind, turns)
             yield True
 
-    def _alone(self, target: Target, kind: Kind) -> list[tuple[str, ...]]:
+    def _alone(self, reference: Reference, target: Target, kind: Kind) -> list[tuple[str, ...]]:
         """The hooks of each racer when they come one after the other; none where that alone breaks the contract: then a
         race shows nothing of its own, and other phases find it."""
-        run = self._race(target, kind, (), look=False)
+        run = self._race(reference, target, kind, (), look=False)
         raced = [seen for _, seen in run.monitor.exchanges if seen.racers]
         broken = run.violation is not None or run.monitor.deviated
         return [] if broken else [racer.hooks for seen in raced for racer in seen.racers]
 
-    def _race(self, target: Target, kind: Kind, turns: tuple[Turn, ...], *, look: bool = True) -> Run:
+    def _race(
+        self, reference: Reference, target: Target, kind: Kind, turns: tuple[Turn, ...], *, look: bool = True
+    ) -> Run:
         """One run: up to the race, the race, and on until the run is complete."""
         campaign = self._campaign
-        run = campaign.open(target, crashes=1, specials=2, mode="forked")
+        run = campaign.open(target, crashes=1, specials=2, mode="forked", reference=reference)
         self._raced += 1
         try:
             sent = all(not run.over and campaign.command(run, command) is not None for command in kind.before)
@@ -162,6 +166,15 @@ class RacePhase:
             seen = self._campaign.command(run, command)
             if seen is not None and seen.outcome.kind in ("completed", "refused") and command.op == "recover":
                 return
+
+
+def _simplest_first(reference: Reference) -> list[Reference]:
+    """Gates that ask one question each, and then those of the campaign: a wire that names no question sends the second of
+    two answers to the next question of a gate, where there is one."""
+    workload = reference.workload
+    gates = {task.id: 1 for task in workload.tasks if task.questions}
+    simple = Workload.linear(len(workload.tasks), gates)
+    return [reference] if workload.topology != "linear" or workload == simple else [Reference(simple), reference]
 
 
 def _answers(workload: Workload, question: Question) -> tuple[Command, ...]:

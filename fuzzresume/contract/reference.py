@@ -281,6 +281,8 @@ class Reference:
         for then in after:
             expect = Expect("refused", frontier=frozenset(branch.visible))
             yield Transition(expect, then, Note(choice, "refused"))
+            if command.crash is not None:
+                yield Transition(expect._replace(kind="crashed"), then)  # whoever does nothing can die of it too
             if not kinds:
                 yield from (s._replace(note=Note(choice, "inert")) for s in self._status(state, command, branch, then))
 

@@ -336,3 +336,11 @@ def test_an_answer_to_a_question_nobody_asked():
         START, (Command("resume", Token(Question(2, 2), 9)), seen("refused", before=(1,), after=(1,)))
     )
     assert violation is None and monitor.worlds
+
+
+@pytest.mark.parametrize("op", ["redeliver", "stray", "resume"])
+def test_a_delivery_that_does_nothing_can_die_of_it(op):
+    command = Command(op, A if op == "redeliver" else C, crash=CrashPoint("get.after"))
+    assert judge_run(*WHOLE, (command, seen("crashed", before=(1, 2, 3), after=(1, 2, 3))))[1] is None
+    acted = seen("crashed", effects=(Mark(3),), before=(1, 2, 3), after=(1, 2, 3))
+    assert judge_run(*WHOLE, (command, acted))[1] is not None
