@@ -40,12 +40,12 @@ def test_it_still_shows_what_it_says(path, zygotes):
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
-def test_it_is_minimal(path):
+def test_it_is_minimal(path, zygotes):
     trace = load(path)
     target, reference = Target(load_adapter(trace.target), trace.options), Reference(trace.workload)
     profile, explained = frozenset(trace.found.beyond), {frozenset(names) for names in trace.found.explained_by}
     with tempfile.TemporaryDirectory() as folder:
-        executor = Executor(reference, Path(folder))
+        executor = Executor(reference, Path(folder), zygotes)
         for gone in range(len(trace.commands)):
             shorter = [command for i, command in enumerate(trace.commands) if i != gone]
             done = executor.execute(target, shorter, profile=profile, steered=True)
