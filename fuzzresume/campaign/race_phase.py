@@ -3,8 +3,8 @@ switches seldom (docs/DESIGN.md, *Searching*).
 
 Between two of its calls into the store a racer touches nothing that others see, so a racer is interrupted only behind such a
 call: at hooks named `….after`. All interleavings with one switch come first, of every kind of race and every option set,
-then those with two: few switches are enough for most races, and make the simplest traces. Racers are processes, and after
-them whatever else a target's racers can be.
+which make the simplest traces; then every order of the racers' parts (read, consume, record), and those with two switches.
+Racers are processes, and after them whatever else a target's racers can be.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
+from fuzzresume.campaign.interleavings import interleavings, parts
 from fuzzresume.contract.commands import UNITS, Command, CrashPoint, Turn, Unit
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
@@ -29,14 +30,15 @@ AFTERMATH = 6
 """Commands sent at most after a race, until the run is complete."""
 
 
-STAGES: tuple[tuple[int, int, Unit], ...] = (
-    *((racers, 1, unit) for racers in (2, 3) for unit in UNITS),
-    (2, 2, "processes"),
-    (3, 2, "processes"),
-)
-"""Racers, switches and what racers are, in the order in which they are gone through.
+How = Literal["that switches once", "of their parts", "that switches twice"]
 
-Two switches make by far the most races, and are left to processes.
+STAGES: tuple[tuple[int, How, Unit], ...] = (
+    *((racers, "that switches once", unit) for racers in (2, 3) for unit in UNITS),
+    *((racers, how, "processes") for racers in (2, 3) for how in get_args(How)[1:]),
+)
+"""Racers, which of their interleavings, and what racers are, in the order in which they are gone through.
+
+All but the first make by far the most races, and are left to processes.
 """
 
 
@@ -113,23 +115,22 @@ class RacePhase:
         return "; ".join([f"{self._raced} races", *self._over])
 
     def _races(self) -> Iterator[bool]:
-        for racers, most, unit in STAGES:
+        for racers, how, unit in STAGES:
             able = [t for t in self._targets if unit in ("processes", *t.capabilities.units)]
             for reference, target in itertools.product(self._references, able):
                 for kind in kinds(reference.workload, racers):
-                    yield from self._interleavings(reference, target, replace(kind, unit=unit), most)
+                    yield from self._interleavings(reference, target, replace(kind, unit=unit), how)
             if able:
-                often = ("once", "twice")[most - 1]
-                self._over.append(f"every interleaving of {racers} {unit} that switches {often}")
+                self._over.append(f"every interleaving of {racers} {unit} {how}")
 
-    def _interleavings(self, reference: Reference, target: Target, kind: Kind, most: int) -> Iterator[bool]:
+    def _interleavings(self, reference: Reference, target: Target, kind: Kind, how: How) -> Iterator[bool]:
         alone = self._alone(reference, target, kind)
         yield True
         if not alone:
             return
         # The second racer comes to an unfinished run: it passes what the first one would.
-        cuts = [behind(i, alone[0] if kind.racers[i].op == kind.racers[0].op else alone[i]) for i in range(len(alone))]
-        for turns in switches(cuts, len(kind.racers), most):
+        passed = [alone[0] if kind.racers[i].op == kind.racers[0].op else alone[i] for i in range(len(alone))]
+        for turns in _turns(passed, how):
             self._race(reference, target, kind, turns)
             yield True
 
@@ -141,9 +142,7 @@ class RacePhase:
         broken = run.violation is not None or run.monitor.deviated
         return [] if broken else [racer.hooks for seen in raced for racer in seen.racers]
 
-    def _race(
-        self, reference: Reference, target: Target, kind: Kind, turns: tuple[Turn, ...], *, look: bool = True
-    ) -> Run:
+    def _race(self, reference: Reference, target: Target, kind: Kind, turns: tuple[Turn, ...], *, look: bool = True) -> Run:
         """One run: up to the race, the race, and on until the run is complete."""
         campaign = self._campaign
         run = campaign.open(target, crashes=1, specials=2, mode="forked", reference=reference)
@@ -166,6 +165,17 @@ class RacePhase:
             seen = self._campaign.command(run, command)
             if seen is not None and seen.outcome.kind in ("completed", "refused") and command.op == "recover":
                 return
+
+
+def _turns(passed: Sequence[Sequence[str]], how: How) -> Iterator[tuple[Turn, ...]]:
+    if how != "of their parts":
+        cuts = [behind(i, hooks) for i, hooks in enumerate(passed)]
+        yield from switches(cuts, len(passed), 1 if how == "that switches once" else 2)
+        return
+    divided = [parts(i, hooks) for i, hooks in enumerate(passed)]
+    for order in interleavings([kinds for kinds, _ in divided]):
+        ends = [iter(turns) for _, turns in divided]
+        yield tuple(next(ends[racer]) for racer in order)
 
 
 def _simplest_first(reference: Reference) -> list[Reference]:
