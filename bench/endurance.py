@@ -132,6 +132,13 @@ class Series:
 
     def endure(self, scenarios: Sequence[Scenario], count: int) -> Endured:
         """Play that many, three at least, over and over, after one that is not counted; measure what they leave."""
+        gc.freeze()  # what was there before is none of the series' collections' business
+        try:
+            return self._endure(scenarios, count)
+        finally:
+            gc.unfreeze()
+
+    def _endure(self, scenarios: Sequence[Scenario], count: int) -> Endured:
         before = census(self.folder, shared=self.shared)
         every = min(SAMPLE_EVERY, max(count // FEWEST_SAMPLES, 1))
         with self.zygotes:

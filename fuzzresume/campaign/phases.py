@@ -47,7 +47,7 @@ class EnumeratePhase:
     """Shortest first under the default options, and one command behind under every other option value."""
 
     name = "enumerate"
-    share = 2
+    share = 4
     slice = 1
 
     def __init__(self, campaign: Campaign, atlases: Sequence[Atlas]) -> None:
@@ -89,7 +89,7 @@ class TourPhase:
     """The tour of the default options until it is over; then tours of the other option values, in turn."""
 
     name = "tour"
-    share = 4
+    share = 8
     slice = 1
 
     def __init__(self, campaign: Campaign, atlases: Sequence[Atlas], rng: random.Random) -> None:
@@ -122,7 +122,7 @@ class RandomPhase:
     """The Hypothesis machines; never over."""
 
     name = "random"
-    share = 2
+    share = 4
     slice = BATCH
 
     def __init__(self, campaign: Campaign) -> None:

@@ -1,6 +1,6 @@
 """Which orders of racers are one interleaving."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -44,7 +44,7 @@ def equivalent(one, other, kinds):
     while todo:
         order = todo.pop()
         places = [(racer, order[:i].count(racer)) for i, racer in enumerate(order)]
-        for i, (a, b) in enumerate(zip(places, places[1:], strict=False)):
+        for i, (a, b) in enumerate(pairwise(places)):
             if a[0] != b[0] and kinds[a[0]][a[1]] == kinds[b[0]][b[1]] == "read":
                 swapped = (*order[:i], order[i + 1], order[i], *order[i + 2 :])
                 if swapped not in seen:
