@@ -170,8 +170,10 @@ class Atlas:
 def kind_of(node: Node, step: Step) -> tuple[object, ...]:
     """What makes two commands alike to a search that looks for variety: everything but the task and which question it is.
 
-    To answer a question and to answer it anew are two things, and every kind of damage is one of its own.
+    To answer a question and to answer it anew are two things, and every kind of damage is one of its own. From where the run
+    is inspected makes no other thing of it.
     """
     item = step.label
+    damage = step.kind if item.op == "tamper" else None
     trunk: Any = node.state[0]
-    return (item.op, item.at, item.branch, item.crash, item.poison is not None, item.question in trunk[2], step.kind)
+    return (item.op, item.at, item.branch, item.crash, item.poison is not None, item.question in trunk[2], damage)

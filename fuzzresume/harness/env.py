@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -72,7 +71,7 @@ class Sent:
     crash: CrashPoint | None = None
     poison: int | None = None
     passed: list[str] = field(default_factory=list)
-    count: Counter[str] = field(default_factory=Counter)
+    count: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -108,14 +107,17 @@ class Env(Store):
 
         Raises Crash in process, or kills the process, at the planted point; and Crash at every hook after a death.
         """
-        self._meet(name, self._reach(name))
+        sent, nth = self._reach(name)
+        if sent.crash is not None:
+            self._meet(sent.crash, name, nth)
 
     async def awaited_hook(self, name: str) -> None:
         """The same where a coroutine can wait: on an event loop that is shared, `hook` could hold none but all of it."""
-        nth = self._reach(name)
+        sent, nth = self._reach(name)
         if self.gate is not None:
             await self.gate(name)
-        self._meet(name, nth)
+        if sent.crash is not None:
+            self._meet(sent.crash, name, nth)
 
     def die(self) -> None:
         """End this life now: SIGKILL to itself in a worker process, else Crash."""
@@ -162,22 +164,20 @@ class Env(Store):
         self.ledger.append(Entry("exit", task))
         return Update(Mark(task, wire).text, 17 if self._sent[RACER.get()].poison == task else "ok")
 
-    def _reach(self, name: str) -> int:
-        """Come to a hook; returns how often this command has come to it now."""
+    def _reach(self, name: str) -> tuple[Sent, int]:
+        """Come to a hook; returns the command, and how often it has come to that hook now."""
         if self.dead:
             raise Crash("this life is over")
         sent = self._sent[RACER.get()]
         sent.passed.append(name)
-        sent.count[name] += 1
-        nth = sent.count[name]
+        nth = sent.count[name] = sent.count.get(name, 0) + 1
         if self.on_hook is not None:
             self.on_hook(len(sent.passed), name)
-        return nth
+        return sent, nth
 
-    def _meet(self, name: str, nth: int) -> None:
+    def _meet(self, crash: CrashPoint, name: str, nth: int) -> None:
         """Die at a hook, if that is planted there."""
-        crash = self._sent[RACER.get()].crash
-        if crash is None or crash.hook != name or crash.nth != nth:
+        if crash.hook != name or crash.nth != nth:
             return
         if crash.by == "exception":
             raise TaskFailure(int(name.rpartition(":")[2]))
