@@ -95,7 +95,7 @@ class Atlas:
         self.went.setdefault(goal, {})[step] = after
         self._sent[goal] += 1
         self._came.setdefault(goal, set()).add(after)
-        self.kinds.update((step.label.op, kind_of(node, step)))
+        self.kinds.update((step.label.op, kind_of(node, step), (step.label.op, step.kind)))
         self.points.passed(node.state, step.label, hooks)
         if step.crash is not None:
             self.points.came_to(goal, step.crash, after)
@@ -151,7 +151,10 @@ class Atlas:
         if kinds := self._kinds(item):
             steps = [Step(item, None, kind) for kind in kinds]
             untried = [step for step in steps if step not in went]
-            return min(untried, key=lambda step: self.kinds[kind_of(node, step)], default=None)
+            damage = item.op == "tamper"
+            return min(
+                untried, key=lambda step: self.kinds[kind_of(node, step) if damage else (item.op, step.kind)], default=None
+            )
         if not went or (self.loose and self._sent[goal] < self._patience and self._hoped(goal)):
             return Step(item)
         return None

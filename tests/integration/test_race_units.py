@@ -21,6 +21,8 @@ A, B = Token(Q, 1), Token(Q, 2)
 ANSWERS = (Command("resume", A), Command("resume", B))
 BETWEEN = (Turn(0, "effect.after:2"),)
 
+ONCE = "that switches once"
+
 
 @pytest.fixture(scope="module")
 def zygotes():
@@ -111,7 +113,7 @@ def test_what_an_adapter_does_not_say_is_not_raced(executor, name, unit):
 def test_a_planted_race_is_found_among_threads(zygotes, monkeypatch):
     every = race_phase.kinds
     monkeypatch.setattr(race_phase, "kinds", lambda workload, racers: itertools.islice(every(workload, racers), 4, 5))
-    monkeypatch.setattr(race_phase, "STAGES", ((2, 1, "threads"), (2, 1, "coroutines")))
+    monkeypatch.setattr(race_phase, "STAGES", ((2, ONCE, "threads"), (2, ONCE, "coroutines")))
     report, _ = campaign("mutant", {"fault": "RaceEffect"}, seed=0, runs=80, chosen=("race",), zygotes=zygotes)
     (finding,) = report.findings
     assert finding.explained_by == (("RaceEffect",),) and finding.commands[-1].unit == "threads"
