@@ -18,7 +18,7 @@ from typing import Any
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from fuzzresume.adapters._langgraph_savers import Position, next_version
+from fuzzresume.adapters._langgraph_savers import Numbering
 from fuzzresume.adapters._langgraph_scope import Clock
 from fuzzresume.adapters._langgraph_store import SqliteReader, database
 from fuzzresume.harness.env import Crash, Env
@@ -106,11 +106,10 @@ def _fail(error: BaseException, done: asyncio.Future[Any]) -> None:
         done.set_exception(error)
 
 
-class HookedAsyncSqliteSaver(AsyncSqliteSaver):
+class HookedAsyncSqliteSaver(Numbering, AsyncSqliteSaver):
     """An `AsyncSqliteSaver` on the run's file. A dead life's calls raise Crash and touch nothing."""
 
     conn: Connection
-    position = Position()
 
     def __init__(self, env: Env, clock: Clock, raw: sqlite3.Connection, patient: Patient) -> None:
         super().__init__(Connection(env, raw, patient))
@@ -132,7 +131,7 @@ class HookedAsyncSqliteSaver(AsyncSqliteSaver):
         found = await super().aget_tuple(config)
         self.position = None if found is None else found.checkpoint["id"]
         await self.env.awaited_hook("get_tuple.after")
-        self._notice_others()
+        self.notice_others()
         return found
 
     async def alist(self, config: Any, **kwargs: Any) -> AsyncIterator[Any]:
@@ -146,7 +145,7 @@ class HookedAsyncSqliteSaver(AsyncSqliteSaver):
         stored = await super().aput(config, checkpoint, metadata, new_versions)
         self.position = checkpoint["id"]
         await self.env.awaited_hook("put.after")
-        self._notice_others()
+        self.notice_others()
         return stored
 
     async def aput_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
@@ -154,16 +153,7 @@ class HookedAsyncSqliteSaver(AsyncSqliteSaver):
         await self.env.awaited_hook("put_writes.before")
         await super().aput_writes(config, writes, task_id, task_path)
         await self.env.awaited_hook("put_writes.after")
-        self._notice_others()
-
-    def _notice_others(self) -> None:
-        """As in `Hooked`."""
-        if self.env.racing:
-            self.clock.catch_up(self.greatest())
-
-    def get_next_version(self, current: str | int | None, channel: None) -> str:
-        """The saver's own numbering, with the random part drawn from the run's clock."""
-        return next_version(current, self.clock)
+        self.notice_others()
 
     def greatest(self) -> str | None:
         """The greatest checkpoint id stored; None also for a file that is no database, which LangGraph shall find out."""

@@ -34,13 +34,27 @@ class Position:
         return f"position of {RACER.get()}"
 
 
-class Hooked(BaseCheckpointSaver[str]):
-    """Mixed in before a saver. A dead life's calls raise Crash and touch nothing."""
+class Numbering:
+    """Mixed in before a saver: what it numbers, it numbers by the run's clock."""
 
     env: Env
     clock: Clock
     greatest: Callable[[], str | None]
     position = Position()
+
+    def notice_others(self) -> None:
+        """What this life draws next is later than what other processes have written while it stood at a hook."""
+        if self.env.racing:
+            self.clock.catch_up(self.greatest())
+
+    def get_next_version(self, current: str | int | None, channel: None) -> str:
+        """The savers' own numbering, with the random part drawn from the run's clock."""
+        number = current if isinstance(current, int) else int((current or "0").partition(".")[0])
+        return f"{number + 1:032}.{self.clock.fraction():016}"
+
+
+class Hooked(Numbering, BaseCheckpointSaver[str]):
+    """Mixed in before a saver. A dead life's calls raise Crash and touch nothing."""
 
     def get_tuple(self, config: Any) -> Any:
         """Load a checkpoint."""
@@ -48,7 +62,7 @@ class Hooked(BaseCheckpointSaver[str]):
         found = super().get_tuple(config)
         self.position = None if found is None else found.checkpoint["id"]
         self.env.hook("get_tuple.after")
-        self._notice_others()
+        self.notice_others()
         return found
 
     def list(self, config: Any, **kwargs: Any) -> Iterator[Any]:
@@ -63,7 +77,7 @@ class Hooked(BaseCheckpointSaver[str]):
         stored = super().put(config, checkpoint, metadata, new_versions)
         self.position = checkpoint["id"]
         self.env.hook("put.after")
-        self._notice_others()
+        self.notice_others()
         return stored
 
     def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
@@ -71,22 +85,7 @@ class Hooked(BaseCheckpointSaver[str]):
         self.env.hook("put_writes.before")
         super().put_writes(config, writes, task_id, task_path)
         self.env.hook("put_writes.after")
-        self._notice_others()
-
-    def _notice_others(self) -> None:
-        """What this life draws next is later than what other processes have written while it stood at the hook."""
-        if self.env.racing:
-            self.clock.catch_up(self.greatest())
-
-    def get_next_version(self, current: str | int | None, channel: None) -> str:
-        """The savers' own numbering, with the random part drawn from the run's clock."""
-        return next_version(current, self.clock)
-
-
-def next_version(current: str | int | None, clock: Clock) -> str:
-    """The version after `current`, in the format of all of LangGraph's savers."""
-    number = current if isinstance(current, int) else int((current or "0").partition(".")[0])
-    return f"{number + 1:032}.{clock.fraction():016}"
+        self.notice_others()
 
 
 class HookedSqliteSaver(Hooked, SqliteSaver):

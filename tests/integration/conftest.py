@@ -2,6 +2,15 @@
 
 import pytest
 
+from fuzzresume.harness.forked import Zygotes
+
+
+@pytest.fixture(scope="module")
+def zygotes():
+    """Worker processes that the tests of a module share."""
+    with Zygotes() as pool:
+        yield pool
+
 
 @pytest.fixture
 def new_run(tmp_path):

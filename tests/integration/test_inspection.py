@@ -11,19 +11,12 @@ from fuzzresume.contract.commands import ELSEWHERE, Command, CrashPoint
 from fuzzresume.contract.trace import Trace, dumps, loads
 from fuzzresume.contract.words import say_commands
 from fuzzresume.contract.workload import Question, Token
-from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import parse_target
 
 LOOK = Command("inspect", kind=ELSEWHERE)
 A, B = Token(Question(2, 1), 1), Token(Question(2, 2), 2)
 RUN = (Command("start"), LOOK, Command("resume", A), LOOK, Command("resume", B), LOOK, Command("recover"))
-
-
-@pytest.fixture(scope="module")
-def zygotes():
-    with Zygotes() as pool:
-        yield pool
 
 
 def executed(commands, zygotes, mode, target="langgraph", **options):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,8 +14,8 @@ pytest.importorskip("langgraph")
 pytest.importorskip("remit", reason="remit-contract is not installed: pip install 'fuzzresume[langgraph,remit]'")
 
 import remit
-from langgraph_lives import APIS, DEFAULTS, WORKLOAD, Run, inspect, resume, start
-from test_sessions import play, scenarios
+from langgraph_lives import APIS, DEFAULTS, Run, inspect, resume, start
+from test_sessions import every_way_agrees, scenarios
 
 from fuzzresume.adapters import _langgraph_store
 from fuzzresume.adapters.langgraph import ADAPTER
@@ -34,7 +34,6 @@ from fuzzresume.contract.words import say_violation
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 from fuzzresume.harness import target as targets
 from fuzzresume.harness.forked import Zygotes
-from fuzzresume.harness.sessions import MODES, open_session
 from fuzzresume.harness.target import BadOption, MissingExtra, Target, parse_target
 
 pytestmark = pytest.mark.skipif(remit.__version__ != "0.1.2", reason="another REMIT than 0.1.2")
@@ -52,12 +51,6 @@ def answer(question: Question, number: int, **more: object) -> Command:
 
 def fork(question: Question, number: int) -> Command:
     return Command("fork", Token(question, number))
-
-
-@pytest.fixture(scope="module")
-def zygotes() -> Iterator[Zygotes]:
-    with Zygotes() as pool:
-        yield pool
 
 
 @pytest.fixture
@@ -119,14 +112,7 @@ def test_every_death_agrees_at_every_hook(tmp_path: Path, zygotes: Zygotes, api:
     target = Target(ADAPTER, {"wrap": "remit-gate", "api": api})
     cases = scenarios(target, tmp_path)
     assert {"claim.before", "claim.after", "claims_table.after"} <= {dies.crash.hook for _, dies in cases if dies.crash}
-    for number, (prefix, dies) in enumerate(cases):
-        seen = {
-            mode: play(open_session(target, WORKLOAD, tmp_path / f"{mode}-{number}", mode, zygotes=zygotes), prefix, dies)
-            for mode in MODES
-        }
-        assert seen["forked"][-2][0] == ("crashed", (), None, None, "")
-        assert seen["in-process"] == seen["forked"], f"in process, at {dies.crash}"
-        assert seen["images"] == seen["forked"], f"from images, at {dies.crash}"
+    every_way_agrees(target, cases, tmp_path, zygotes)
 
 
 # What it claims to repair.

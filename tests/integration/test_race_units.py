@@ -12,7 +12,7 @@ from fuzzresume.campaign.execute import Executor
 from fuzzresume.contract.commands import Command, CrashPoint, Turn
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
-from fuzzresume.harness.forked import ForkedSession, Zygotes
+from fuzzresume.harness.forked import ForkedSession
 from fuzzresume.harness.target import parse_target
 
 WORKLOAD = Workload.linear(3, {2: 1})
@@ -22,12 +22,6 @@ ANSWERS = (Command("resume", A), Command("resume", B))
 BETWEEN = (Turn(0, "effect.after:2"),)
 
 ONCE = "that switches once"
-
-
-@pytest.fixture(scope="module")
-def zygotes():
-    with Zygotes() as pool:
-        yield pool
 
 
 @pytest.fixture

@@ -13,19 +13,12 @@ from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import dumps, loads
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.target import parse_target
 
 ONE_QUESTION = Reference(Workload.linear(3, {2: 1}))
 Q = Question(2, 1)
 A, B = Token(Q, 1), Token(Q, 2)
 ANSWERS = (Command("resume", A), Command("resume", B))
-
-
-@pytest.fixture(scope="module")
-def zygotes():
-    with Zygotes() as pool:
-        yield pool
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,12 +29,6 @@ TARGETS: dict[str, tuple[str, dict[str, str]]] = {
     "langgraph-graph": ("langgraph", {"api": "graph", "saver": "sqlite", "executor": "inline"}),
     "langgraph-functional": ("langgraph", {"api": "functional", "saver": "sqlite", "executor": "inline"}),
 }
-
-
-@pytest.fixture(scope="module")
-def zygotes() -> Iterator[Zygotes]:
-    with Zygotes() as pool:
-        yield pool
 
 
 @pytest.fixture(params=["fake", *TARGETS])
@@ -85,9 +78,16 @@ def test_every_mode_agrees_at_every_hook(target: Target, tmp_path: Path, zygotes
     assert can.durable and can.images and can.in_process
     all_scenarios = scenarios(target, tmp_path)
     assert len(all_scenarios) > 20
-    for number, (prefix, dies) in enumerate(all_scenarios):
+    every_way_agrees(target, all_scenarios, tmp_path, zygotes)
+
+
+def every_way_agrees(
+    target: Target, cases: list[tuple[tuple[Command, ...], Command]], place: Path, zygotes: Zygotes
+) -> None:
+    """Each scenario shows the same, whichever way it dies."""
+    for number, (prefix, dies) in enumerate(cases):
         seen = {
-            mode: play(open_session(target, WORKLOAD, tmp_path / f"{mode}-{number}", mode, zygotes=zygotes), prefix, dies)
+            mode: play(open_session(target, WORKLOAD, place / f"{mode}-{number}", mode, zygotes=zygotes), prefix, dies)
             for mode in MODES
         }
         assert seen["forked"][-2][0] == ("crashed", (), None, None, "")

@@ -11,16 +11,9 @@ from fuzzresume.campaign.replay import replay_trace
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import dumps, load
 from fuzzresume.contract.words import say_commands
-from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.target import Target, load_adapter
 
 TRACES = sorted((Path(__file__).parents[2] / "shrinks").rglob("*.json"))
-
-
-@pytest.fixture(scope="module")
-def zygotes():
-    with Zygotes() as pool:
-        yield pool
 
 
 def test_there_are_traces():

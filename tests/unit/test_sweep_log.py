@@ -62,18 +62,15 @@ def test_a_first_append_that_is_torn_is_a_run_that_was_started(tmp_path):
         rows_of(tmp_path)
 
 
-def test_a_whole_row_behind_a_torn_one_is_damage(tmp_path):
+@pytest.mark.parametrize(
+    "change",
+    ["INSERT INTO entry VALUES (3, 'record', 'b0', ?, 'forged')", "UPDATE entry SET body = ? WHERE seq = 2"],
+    ids=["a whole row behind it", "its body changed"],
+)
+def test_what_is_done_to_a_torn_row_is_damage(tmp_path, change):
     torn(tmp_path, SECOND)
     with closing(sqlite3.connect(tmp_path / DATABASE)) as connection, connection:
-        connection.execute("INSERT INTO entry VALUES (3, 'record', 'b0', ?, 'forged')", (json.dumps(THIRD.body),))
-    with pytest.raises(Damaged):
-        rows_of(tmp_path)
-
-
-def test_a_torn_row_that_somebody_changed_is_damage(tmp_path):
-    torn(tmp_path, SECOND)
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as connection, connection:
-        connection.execute("UPDATE entry SET body = ? WHERE seq = 2", (json.dumps(THIRD.body),))
+        connection.execute(change, (json.dumps(THIRD.body),))
     with pytest.raises(Damaged):
         rows_of(tmp_path)
 
