@@ -14,7 +14,7 @@ from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.points import CrashPoints
 from fuzzresume.contract.commands import Command
-from fuzzresume.harness.deadline import Overdue, deadline
+from fuzzresume.harness.deadline import TICKER, Overdue, deadline
 from fuzzresume.harness.inprocess import InProcessSession
 from fuzzresume.harness.target import Target
 
@@ -45,14 +45,38 @@ def test_a_wait_is_broken_off(swallows):
     with pytest.raises(Overdue, match="no reply after"), deadline(0.05, lambda: rung.append(1)):
         Stubborn(swallows)()
     assert len(rung) == swallows + 1
-    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
-def test_what_ends_in_time_is_not_touched():
+def test_what_ends_in_time_is_not_touched_and_the_timer_stops_by_itself():
+    TICKER.stop()
     before = signal.getsignal(signal.SIGALRM)
     with deadline(5, lambda: pytest.fail("rung")):
         assert signal.getsignal(signal.SIGALRM) is not before
+    signal.raise_signal(signal.SIGALRM)  # a tick that finds no call
     assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_many_calls_share_one_timer(monkeypatch):
+    TICKER.stop()
+    set_timer, timers = signal.setitimer, []
+    monkeypatch.setattr(signal, "setitimer", lambda *how: timers.append(how) or set_timer(*how))
+    for _ in range(50):
+        with deadline(30, lambda: pytest.fail("rung")):
+            pass
+    assert len(timers) == 1
+    with pytest.raises(Overdue), deadline(0.05, lambda: None):
+        wait_for_ever()
+
+
+def test_somebody_else_s_timer_is_left_alone():
+    TICKER.stop()
+    signal.setitimer(signal.ITIMER_REAL, 1000)
+    try:
+        with deadline(0.001, lambda: pytest.fail("rung")):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] > 900
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def test_outside_of_the_main_thread_there_is_none():
@@ -60,12 +84,12 @@ def test_outside_of_the_main_thread_there_is_none():
 
     def work():
         with deadline(0.001, lambda: seen.append("rung")):
-            seen.append(signal.getitimer(signal.ITIMER_REAL)[0])
+            seen.append(TICKER.call)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert seen == [0.0]
+    assert seen == [None]
 
 
 class Blocks(DurableAdapter):
