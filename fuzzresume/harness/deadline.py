@@ -8,6 +8,7 @@ stops.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import signal
 import threading
@@ -64,6 +65,9 @@ class _Ticker:
 
 
 TICKER = _Ticker()
+
+# An interpreter that ends gives its signals back first: a tick after that would kill it.
+atexit.register(TICKER.stop)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -67,6 +69,17 @@ def test_many_calls_share_one_timer(monkeypatch):
     assert len(timers) == 1
     with pytest.raises(Overdue), deadline(0.05, lambda: None):
         wait_for_ever()
+
+
+def test_it_does_not_tick_beyond_the_interpreter_s_end():
+    script = """
+import atexit, os, signal
+atexit.register(lambda: os._exit(3 if signal.getitimer(signal.ITIMER_REAL)[0] else 0))  # runs last
+from fuzzresume.harness.deadline import deadline
+with deadline(30, lambda: None):
+    assert signal.getitimer(signal.ITIMER_REAL)[0]
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
 
 
 def test_somebody_else_s_timer_is_left_alone():
