@@ -206,6 +206,8 @@ def test_damage_in_postgres_is_what_its_kind_says(tmp_path: Path, api: str) -> N
 
 
 CONTROLLER = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 import json, sys
 from fuzzresume.adapters._postgres import started
 server = started()

@@ -14,7 +14,11 @@ import pytest
 
 from fuzzresume.harness.guard import READY, Plan
 
-SERVER = "import os, signal, sys; open('pid', 'w').write(str(os.getpid())); print('is up', file=sys.stderr, flush=True); "
+# A shell starts what it sends to the background with SIGINT and SIGQUIT ignored, and that is inherited.
+SERVER = (
+    "import os, signal, sys; signal.signal(signal.SIGQUIT, signal.SIG_DFL); "
+    "open('pid', 'w').write(str(os.getpid())); print('is up', file=sys.stderr, flush=True); "
+)
 LIMIT = 30.0
 """Seconds after which a guard that does not end has hung."""
 
