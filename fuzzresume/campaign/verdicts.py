@@ -121,7 +121,12 @@ def _verdict(name: str, tally: Tally, can: Capabilities, findings: Sequence[Find
         return Verdict("unexercised", f"seen, but not every time: {why}", tuple(f.id for f in shaky))
     excused = [f for f in mine if f.verdict == "documented"]
     if excused:
-        stated = dict.fromkeys(d for f in excused for d in f.target.capabilities.documented)
+        stated = dict.fromkeys(
+            rule
+            for finding in excused
+            for rule in finding.target.capabilities.documented
+            if any(rule.switch in names for names in finding.explanation)
+        )
         rules = "; ".join(f"{d.rule} ({d.where}, {d.version})" for d in stated)
         return Verdict("documented", f"{rules}{_remark(name, tally)}", tuple(f.id for f in excused))
     if name in ("FD", "FI") and can.fork is None:

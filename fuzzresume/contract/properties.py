@@ -148,7 +148,8 @@ def anomaly(workload: Workload, violation: Violation) -> Anomaly:
         return Anomaly("CV", "continued from a damaged store")
     if seen.kind == "hung":
         return Anomaly("LV", "the call did not come back")
-    if command.poison is not None and (seen.kind != "refused" or command.poison in (observation.after.done or ())):
+    struck = command.poison is not None and command.poison in effects
+    if struck and (seen.kind != "refused" or command.poison in (observation.after.done or ())):
         return Anomaly("CV", "an invalid update became durable")
     if command.op == "recover2" and seen.twin is not None and seen._replace(twin=None) != seen.twin:
         return Anomaly("RD", "two recoveries from one store differ")
