@@ -7,10 +7,12 @@ ARGS ?=
 
 BIN := .venv/bin
 STAMP := .venv/.setup-done
-EXTRAS := langgraph,postgres,remit,tla,test
+EXTRAS := langgraph,postgres,remit,llamaindex,pydantic-graph,autogen,tla,test
+# What tests use in environments of their own, built before them because tests use no network.
+APART := crewai@1.15.2 langgraph@1.1.4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fuzz test bench lint clean
+.PHONY: help setup fuzz environments test bench lint clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
@@ -36,7 +38,10 @@ lint: setup ## ruff (lint and format) and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: setup lint ## lint, then all tests
+environments: setup ## the environments of targets that have one of their own
+	$(BIN)/fuzzresume prepare $(APART)
+
+test: environments lint ## lint, then all tests
 	$(BIN)/pytest -n 2 -q
 
 bench: setup ## the benchmarks, all or those in ARGS (c d --quick), into bench/results/latest.json

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import sys
 from pathlib import Path
@@ -12,22 +11,19 @@ from typing import Annotated
 
 import typer
 
-from fuzzresume import __version__, cli_race, cli_sweep, cli_tla
-from fuzzresume.campaign.campaign import Budget, Campaign
-from fuzzresume.campaign.confirm import Confirmer
+from fuzzresume import __version__, cli_check, cli_environments, cli_matrix, cli_race, cli_sweep, cli_tla
+from fuzzresume.campaign.campaign import Budget
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.phases import PHASES
 from fuzzresume.campaign.replay import replay_trace
-from fuzzresume.campaign.second_opinion import SecondOpinion
 from fuzzresume.campaign.shrink import shrink as shrink_trace
-from fuzzresume.campaign.store import TraceFolder, require_writable
-from fuzzresume.cli_files import require_file, trace_of, traces_of, write_file
+from fuzzresume.cli_campaign import Setup, phases_of, prepare, say_unasked, targets_of, time_of
+from fuzzresume.cli_files import trace_of, traces_of, write_file
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.trace import dumps
 from fuzzresume.contract.words import say_commands, say_explanation
-from fuzzresume.formal.toolchain import TlcMissing
-from fuzzresume.harness.target import TargetError, available, parse_target
+from fuzzresume.harness.target import available, parse_target
 from fuzzresume.report.campaign_json import campaign_json
 from fuzzresume.report.exit_codes import Exit, exit_code
 from fuzzresume.report.terminal import Screen, Terminal, plain
@@ -43,6 +39,9 @@ app = typer.Typer(
 app.add_typer(cli_tla.app, name="tla")
 app.command()(cli_sweep.sweep)
 app.command()(cli_race.race)
+app.command()(cli_check.check_adapter)
+app.command()(cli_matrix.matrix)
+app.command()(cli_environments.prepare)
 
 
 def main() -> None:
@@ -69,14 +68,6 @@ def interrupt_once(number: int, frame: object) -> None:
     for again in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(again, signal.SIG_IGN)
     raise KeyboardInterrupt
-
-
-def seconds_of(text: str) -> float:
-    """Read `90`, `60s`, `2m` or `1h`. Raises typer.BadParameter."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
-    if match is None or float(match[1]) <= 0:
-        raise typer.BadParameter(f"{text!r} is no duration; write 90, 60s, 2m or 1h")
-    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def _version(wanted: bool) -> None:
@@ -117,42 +108,28 @@ def fuzz(
     java: cli_tla.Java = None,
 ) -> None:
     """Fuzz the recovery plane of one or more targets and report a verdict for each property."""
-    seconds = seconds_of(max_time) if max_time is not None else (60.0 if max_runs is None else None)
+    seconds = time_of(max_time, max_runs)
     pinned = options_of(option or [])
     wanted = phases_of(phases)
     known, seeds = traces_of(profile or []), traces_of(corpus or [])
-    try:
-        chosen = [parse_target(text, pinned) for text in targets]
-        require_writable(out)
-        require_file(json)
-        opinion = SecondOpinion(jar, java) if tlc else None
-    except (TargetError, TlcMissing, OSError) as error:
-        fail(str(error))
-    budget = Budget(seconds / len(chosen) if seconds is not None else None, max_runs)
+    chosen, missing = targets_of(targets, pinned)
+    opinion = prepare(out, [json], tlc, jar, java)
+    budget = Budget(seconds / max(len(chosen), 1) if seconds is not None else None, max_runs)
+    setup = Setup(seed, budget, out, opinion, wanted, known, seeds)
     console = Screen()
+    for line in missing:
+        plain(stderr=True).print(f"fuzzresume: {line}")
     reports: list[TargetReport] = []
     with workspace() as executor:
         for target in chosen:
-            campaign = Campaign(
-                target,
-                pinned,
-                executor,
-                seed,
-                budget,
-                [Terminal(console)],
-                Confirmer(executor),
-                TraceFolder(out).save,
-                opinion,
-                wanted,
-                known,
-                seeds,
-            )
-            reports.append(campaign.run())
+            reports.append(setup.campaign(target, pinned, executor, Terminal(console)).run())
             if reports[-1].interrupted:
                 break
-    if opinion is not None and opinion.missing and any(report.findings for report in reports):
-        console.print(f"TLC was not asked about the findings: {opinion.missing}", style="dim", markup=False, highlight=False)
+    if unasked := say_unasked(opinion, reports):
+        console.print(unasked, style="dim", markup=False, highlight=False)
     code = exit_code(reports)
+    if missing and code is Exit.OK:
+        code = Exit.UNDETERMINED
     if json is not None:
         write_file(json, campaign_json(seed, reports, code))
     raise typer.Exit(code)
@@ -188,11 +165,14 @@ def shrink(
 def replay(
     trace: Annotated[Path, typer.Argument(help="A trace file that a campaign wrote.")],
     record: Annotated[Path | None, typer.Option(help="Write the trace, with what was seen this time, to this file.")] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Replay on the versions that the trace recorded, whatever is installed.")
+    ] = False,
 ) -> None:
     """Replay a trace in real processes: reproduces (exit 1), no longer reproduces (0), cannot run (3)."""
     loaded = trace_of(trace)
     with workspace(loaded.workload) as executor:
-        result = replay_trace(executor, loaded)
+        result = replay_trace(executor, loaded, exact=exact)
     if record is not None and result.outcome != "cannot run":
         write_file(record, dumps(result.trace))
     console = plain()
@@ -241,14 +221,3 @@ def explain(code: Annotated[str, typer.Argument(help="A property, such as RR-FD 
     plain().print(
         f"{found.code} {found.title}\nviolated when {found.violated}\njudged after {found.exercise}\nsource {found.source}"
     )
-
-
-def phases_of(text: str) -> tuple[str, ...]:
-    """Read `tour,random`. Ends the program on a name that is no phase."""
-    names = tuple(name.strip() for name in text.split(","))
-    for name in names:
-        if name not in PHASES:
-            fail(f"--phases {text}: there is no phase {name!r}; they are {', '.join(PHASES)}")
-    if not {"enumerate", "tour", "random", "race", "regress"} & set(names):
-        fail(f"--phases {text}: nothing would be run; add one of enumerate, tour, random, race")
-    return names

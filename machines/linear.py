@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -35,7 +35,9 @@ from fuzzresume.harness.catalogue import catalogue
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import Run, profile_of, scope_of
 from fuzzresume.harness.sessions import Mode, open_session
-from fuzzresume.harness.target import BadOption, Target, load_adapter
+from fuzzresume.harness.target import BadOption, Target, parse_target
+
+CrashPoints = Mapping[Op, tuple[CrashPoint, ...]]
 
 
 class Violated(AssertionError):
@@ -55,8 +57,13 @@ def _reference(workload: Workload) -> Reference:
 
 
 @lru_cache
-def _catalogue(adapter: str, options: tuple[tuple[str, str], ...], workload: Workload, mode: Mode) -> Any:
-    return catalogue(Target(load_adapter(adapter), dict(options)), workload, mode)
+def _adapter(text: str) -> Adapter:
+    return parse_target(text).adapter
+
+
+@lru_cache
+def _catalogue(adapter: str, options: tuple[tuple[str, str], ...], workload: Workload, mode: Mode) -> CrashPoints:
+    return catalogue(Target(_adapter(adapter), dict(options)), workload, mode)
 
 
 def _nearest(adapter: Adapter, drawn: dict[str, str], pinned: Mapping[str, str]) -> Target:
@@ -72,8 +79,9 @@ def _nearest(adapter: Adapter, drawn: dict[str, str], pinned: Mapping[str, str])
 class LinearMachine(RuleBasedStateMachine):
     """Drives one target with one linear workload. Override the class attributes, or `report` to do more than fail.
 
-    `options` pins options of the adapter, the others are drawn for each run; `crashes` and `specials` are the most of each
-    in one run (docs/CONTRACT.md, *Default bounds*).
+    `adapter` names it as the command line does, `langgraph` or `langgraph@1.1.4`. `options` pins options of the adapter,
+    the others are drawn for each run; `crashes` and `specials` are the most of each in one run (docs/CONTRACT.md, *Default
+    bounds*).
     """
 
     adapter: ClassVar[str] = "reference"
@@ -89,6 +97,14 @@ class LinearMachine(RuleBasedStateMachine):
     _folder: Path | None = None
 
     # What a subclass may replace.
+
+    def subject(self) -> Adapter:
+        """The adapter that is driven."""
+        return _adapter(self.adapter)
+
+    def crash_points(self, target: Target) -> CrashPoints:
+        """For each command that runs tasks, the points at which a life can die."""
+        return _catalogue(self.adapter, tuple(sorted(target.options.items())), self.workload, self.mode)
 
     def begin(self, target: Target) -> Run | None:
         """Open the run that this example drives; None: there is none to drive, the example ends."""
@@ -137,7 +153,7 @@ class LinearMachine(RuleBasedStateMachine):
         """
         if swarm:
             self._without = data.draw(st.frozensets(st.sampled_from([op for op in OPS if op != "start"]), max_size=8))
-        adapter = load_adapter(self.adapter)
+        adapter = self.subject()
         options = {
             key: self.options[key] if key in self.options else data.draw(st.sampled_from(values), label=key)
             for key, values in adapter.options.items()
@@ -167,8 +183,7 @@ class LinearMachine(RuleBasedStateMachine):
         if chosen.op == "inspect" and run.session.target.capabilities.durable:
             kind = data.draw(st.sampled_from((None, ELSEWHERE)), label="from where")
         if chosen.crash:
-            options = tuple(sorted(run.session.target.options.items()))
-            points = _catalogue(self.adapter, options, self.workload, self.mode).get(op, ())
+            points = self.crash_points(run.session.target).get(op, ())
             if points:
                 crash = data.draw(st.sampled_from(points), label="crash point")
             else:

@@ -244,14 +244,15 @@ Restart(s, c) ==
     LET b == Addressed(s, "latest")
         nothing == b.status = "crashed" /\ b.done = {}
         fresh == [b EXCEPT !.status = "new", !.answers = {}, !.acked = {}, !.inflight = {}, !.asked = {}]
-        choice == "restart@" \o b.status
+        choice == "restart@" \o b.status \o (IF b.status = "crashed" /\ Complete(b) THEN ", all durable" ELSE "")
         anew(kind, marks) ==
             LET empty == [Fresh EXCEPT !.marks = marks, !.base = Len(marks)]
             IN  Epoch(s, c, empty, Binding(choice, kind))
                 \cup (IF "RestartMix" \in faults THEN UNION {Epoch(s, c, mix, NoNote) : mix \in Mixed(empty, b)} ELSE {})
     IN  (IF b.status = "new" \/ nothing THEN Epoch(s, c, fresh, NoNote) ELSE {})
         \cup (IF b.status = "new" THEN {}
-              ELSE {To(Shows("refused", {Visible(b)}), s, Binding(choice, "refused"))}
+              ELSE (IF "ParkLost" \in faults /\ Pending(b) # {} THEN DeadEnd(s, c, [b EXCEPT !.status = "lost"]) ELSE {})
+                   \cup {To(Shows("refused", {Visible(b)}), s, Binding(choice, "refused"))}
                    \cup Noted(Status(s, c, b, s), Binding(choice, "inert"))
                    \cup (IF b.status = "crashed" THEN Noted(Recovery(s, c, b), Binding(choice, "continues")) ELSE {})
                    \cup (IF b.status = "stuck"

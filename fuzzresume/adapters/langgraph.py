@@ -61,8 +61,8 @@ _WRAPPED: Mapping[str, tuple[str, ...]] = {
 """The savers that each `wrap` is put around."""
 
 
-_OTHER = {"inline": "queue", "queue": "inline"}
-"""The executor of a second recovery: tasks in the same order, records as late as somebody waits for them, or at once."""
+_OTHER = {"inline": "queue", "queue": "threads", "threads": "inline"}
+"""The executor of a second recovery: another schedule, and for two of them another number of workers."""
 
 
 class LangGraphAdapter:
@@ -124,7 +124,7 @@ class LangGraphAdapter:
             schema=options["api"] == "graph",
             retry=True,
             tamper=_langgraph_store.tamper_kinds(options),
-            other_schedule={"executor": _OTHER[options["executor"]]} if options["executor"] in _OTHER else {},
+            other_schedule=self._other_schedule(options),
             slow={"executor": "inline"} if options["executor"] == "queue" else {},
             units=_UNITS.get(options["saver"], ()),
             shared=True,
@@ -133,6 +133,10 @@ class LangGraphAdapter:
             records=late is None,
             documented=ungated if late is None else (late, *ungated),
         )
+
+    def _other_schedule(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        other = _OTHER[options["executor"]]
+        return {"executor": other if self.valid({**options, "executor": other}) else "inline"}
 
     def valid(self, options: Mapping[str, str]) -> bool:
         """The functional API declares no state schema, so the kind of schema is no axis of it.

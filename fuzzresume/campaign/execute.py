@@ -65,7 +65,7 @@ class Executor:
 
     def crash_points(self, target: Target) -> Mapping[Op, tuple[CrashPoint, ...]]:
         """The target's catalogue of crash points for the workload, recorded once."""
-        key = (target.adapter.name, tuple(sorted(target.options.items())), self.workload)
+        key = (target.label, tuple(sorted(target.options.items())), self.workload)
         if key not in self._crash_points:
             self._crash_points[key] = catalogue(target, self.workload, self.search_mode(target), self.folder)
         return self._crash_points[key]

@@ -20,6 +20,7 @@ from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.workload import Question, Token, Workload
 from fuzzresume.harness.forked import ForkedSession
 from fuzzresume.harness.racing import Dose
+from fuzzresume.harness.remote import RemoteSession
 from fuzzresume.harness.sessions import open_session
 from fuzzresume.harness.target import Target
 
@@ -126,13 +127,13 @@ def _once(target: Target, executor: Executor, cell: Cell, over: Over, unit: Unit
     turns = tuple(Turn(i, gate) for i in range(count)) if cell.held else ()
     folder = executor.folder / "race"
     session = open_session(target, executor.workload, folder, "forked", zygotes=executor.zygotes)
-    assert isinstance(session, ForkedSession)
+    assert isinstance(session, ForkedSession | RemoteSession)
     try:
         with session:
             for command in before:
                 session.execute(command)
             if cell.dwell is not None and cell.jitter is not None:
-                session.pace = Dose(gate, cell.dwell, [rng.uniform(0, cell.jitter) for _ in range(count)])
+                session.at_pace(Dose(gate, cell.dwell, tuple(rng.uniform(0, cell.jitter) for _ in range(count))))
             return session.execute(Command("race", racers=contenders, turns=turns, unit=unit))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -7,6 +7,7 @@ takes a tenth of the executions.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
@@ -14,9 +15,10 @@ from hypothesis.errors import FlakyStrategyDefinition
 from hypothesis.stateful import get_state_machine_test
 
 from fuzzresume.campaign.findings import options_text
-from fuzzresume.contract.commands import CrashPoint
+from fuzzresume.contract.commands import CrashPoint, Op
 from fuzzresume.contract.menu import Label, abstract
 from fuzzresume.contract.monitor import Violation
+from fuzzresume.harness.adapter import Adapter
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
 from fuzzresume.machines.linear import LinearMachine
@@ -42,10 +44,15 @@ def random_phase(campaign: Campaign) -> None:
     reached, policies = frozenset(campaign.reached), copy.deepcopy(campaign.policies)
 
     class Machine(LinearMachine):
-        adapter = campaign.target.adapter.name
         options = campaign.pinned
         workload = campaign.executor.workload
         mode = campaign.executor.search_mode(campaign.target)
+
+        def subject(self) -> Adapter:
+            return campaign.target.adapter
+
+        def crash_points(self, target: Target) -> Mapping[Op, tuple[CrashPoint, ...]]:
+            return campaign.executor.crash_points(target)
 
         def begin(self, target: Target) -> Run | None:
             if campaign.spent:

@@ -14,7 +14,7 @@ from fuzzresume.contract.trace import Found, Trace
 from fuzzresume.contract.words import say_violation
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.sessions import Mode
-from fuzzresume.harness.target import Target, TargetError, load_adapter
+from fuzzresume.harness.target import Target, TargetError, recorded_target
 
 Outcome = Literal["reproduces", "no longer reproduces", "cannot run"]
 
@@ -33,10 +33,13 @@ class Replayed:
         return f"{self.outcome}: {self.why}" if self.why else self.outcome
 
 
-def replay_trace(executor: Executor, trace: Trace) -> Replayed:
-    """Send the trace's commands to the installed target, in real processes where its store is a file."""
+def replay_trace(executor: Executor, trace: Trace, *, exact: bool = False) -> Replayed:
+    """Send the trace's commands to the installed target, in real processes where its store is a file.
+
+    `exact`: to the versions that the trace recorded, in an environment of their own where others are installed.
+    """
     try:
-        target = Target(load_adapter(trace.target), trace.options)
+        target = recorded_target(trace.target, trace.packages, trace.options, exact=exact)
     except TargetError as error:
         return Replayed("cannot run", str(error), trace)
     mode: Mode = "forked" if target.capabilities.durable else "in-process"

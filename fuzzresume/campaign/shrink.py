@@ -12,7 +12,7 @@ from fuzzresume.campaign.steady import steady
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.trace import Trace
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.target import Target, TargetError, load_adapter
+from fuzzresume.harness.target import TargetError, recorded_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Shrunk:
 def shrink(executor: Executor, trace: Trace) -> Shrunk:
     """Execute a trace, minimise what it shows, and confirm it in real processes. `executor` is for the trace's workload."""
     try:
-        target = Target(load_adapter(trace.target), trace.options)
+        target = recorded_target(trace.target, trace.packages, trace.options)
         profile = NONE if trace.found is None else frozenset(trace.found.beyond)
         done = executor.execute(target, trace.commands, profile=profile)
     except (TargetError, Unsupported) as error:

@@ -23,8 +23,7 @@ from fuzzresume.contract.words import say_commands
 from fuzzresume.contract.workload import Token
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import profile_of
-from fuzzresume.harness.session import Session
-from fuzzresume.harness.sessions import Mode, open_session
+from fuzzresume.harness.sessions import AnySession, Mode, open_session
 from fuzzresume.harness.target import Target
 
 RECOVER = Command("recover")
@@ -81,7 +80,7 @@ class Sweeper:
             session.execute(Command("start"))
         self._started = time.monotonic()
 
-    def _open(self) -> Session:
+    def _open(self) -> AnySession:
         place, zygotes = self._deaths.new_folder(), self._executor.zygotes
         return open_session(self._target, self._workload, place, self.swept.mode, zygotes=zygotes)
 
@@ -101,7 +100,7 @@ class Sweeper:
             yield from self._forks(session, told)
             yield from self._second_deaths(list(self._one_in_doubt_each()), restarts=True)
 
-    def _forks(self, session: Session, told: tuple[Exchange, ...]) -> Iterator[Section]:
+    def _forks(self, session: AnySession, told: tuple[Exchange, ...]) -> Iterator[Section]:
         for question in self._workload.questions():
             with session.copied(self._deaths.new_folder()) as forking:
                 command = Command("fork", Token(question, len(told)))
@@ -129,7 +128,7 @@ class Sweeper:
             before = (*told, (died, death.observation))
             yield self._judged(before, RECOVER, *reached[death.store], restarts=restarts)
 
-    def _section(self, session: Session, told: tuple[Exchange, ...], command: Command) -> tuple[Section, Observation]:
+    def _section(self, session: AnySession, told: tuple[Exchange, ...], command: Command) -> tuple[Section, Observation]:
         """Sweep a command of a run without a death before it; `session` is left after it."""
         seen, deaths = self._deaths.of(session, command)
         self._firsts += [(told, command, death) for death in deaths]
@@ -204,7 +203,7 @@ class Sweeper:
             return hidden
         return tuple(sorted(Effects.of((*told, (command, death.observation))).in_doubt))
 
-    def _onward(self, death: Death, way: tuple[object, ...], go: Callable[[Session], Onward]) -> Onward:
+    def _onward(self, death: Death, way: tuple[object, ...], go: Callable[[AnySession], Onward]) -> Onward:
         """Go on from a death; once from each store, for a fresh life sees nothing else."""
         key = (death.store, *way)
         if key not in self._onwards:

@@ -14,7 +14,8 @@ from pathlib import Path
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Observation
 from fuzzresume.harness.images import Image, ImageSession
-from fuzzresume.harness.session import Session, crash_points
+from fuzzresume.harness.session import Standing, crash_points
+from fuzzresume.harness.sessions import AnySession
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Death:
     observation: Observation
     forked: bool
     store: Hashable
-    at: Callable[[Path], Session]
+    at: Callable[[Path], AnySession]
 
 
 class Deaths:
@@ -48,7 +49,7 @@ class Deaths:
         """A folder that nobody has used."""
         return self._place / f"run-{next(self._count)}"
 
-    def of(self, session: Session, command: Command) -> tuple[Observation, list[Death]]:
+    def of(self, session: AnySession, command: Command) -> tuple[Observation, list[Death]]:
         """What `command` shows without a death, which leaves `session` after it, and every crash state on the way.
 
         Kills come first, in the order in which they are passed. Raises Unsupported for what cannot be expressed.
@@ -67,12 +68,13 @@ class Deaths:
 
     def _photograph(self, session: ImageSession, image: Image) -> Death:
         branches = image.branches
-        store = _digest(session, image.folder), branches.forked, branches.trunk_head
+        digest = session.target.capabilities.keeper.take(image.folder).digest
+        store = Standing(digest, branches.forked, branches.trunk_head)
         return Death(
             image.points, image.observation, branches.forked, store, lambda folder: session.session_at(image, folder)
         )
 
-    def _die(self, before: Session, command: Command, points: list[CrashPoint]) -> Iterator[Death]:
+    def _die(self, before: AnySession, command: Command, points: list[CrashPoint]) -> Iterator[Death]:
         """Die at each point in a copy of its own. Deaths that left the same store and ledger are one."""
         alike: dict[Hashable, Death] = {}
         for point in points:
@@ -84,19 +86,12 @@ class Deaths:
                 what = f"{command.op} did not die by {point.by} at {point.hook} (passing {point.nth})"
                 self.troubles.append(f"{what}: {observation.outcome.kind}")
                 continue
-            branches = dying.branches
-            store: Hashable = (id(before), point)
-            if dying.target.capabilities.durable:
-                store = _digest(dying, dying.store.folder), branches.forked, branches.trunk_head
+            standing = dying.standing()
+            store: Hashable = (id(before), point) if standing.store is None else standing
             compared = sum(entry.kind != "exit" for entry in observation.entries)
             key = store, compared, point.by
             if (known := alike.get(key)) is None:
-                alike[key] = Death((point,), observation, branches.forked, store, dying.copied)
+                alike[key] = Death((point,), observation, standing.forked, store, dying.copied)
             else:
                 alike[key] = replace(known, points=(*known.points, point))
         yield from alike.values()
-
-
-def _digest(session: Session, folder: Path) -> str:
-    """Equal for stores with the same content."""
-    return session.target.capabilities.keeper.take(folder).digest

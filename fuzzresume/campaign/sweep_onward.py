@@ -9,7 +9,7 @@ from fuzzresume.contract.commands import DELIVERIES, Command, Op
 from fuzzresume.contract.monitor import Exchange
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.workload import Question, Token, Workload
-from fuzzresume.harness.session import Session
+from fuzzresume.harness.sessions import AnySession
 
 ATTEMPTS = 3
 """Commands in a row that lead nowhere, after which a run is stuck."""
@@ -34,7 +34,7 @@ class Onward:
         return self.exchanges[-1][1]
 
 
-def recover(session: Session, answered: bool) -> Onward:
+def recover(session: AnySession, answered: bool) -> Onward:
     """Recover, then answer what is asked, until the run is complete; `answered`: an answer was sent before the death.
 
     A run that refuses to recover with nothing durable is started again if nobody has answered anything. Where the wire names
@@ -69,7 +69,7 @@ def recover(session: Session, answered: bool) -> Onward:
             return Onward(tuple(exchanges), f"{how}: {said(seen)}")
 
 
-def restart(session: Session) -> Onward:
+def restart(session: AnySession) -> Onward:
     """Send the input again, then answer what is asked: that shows what the restart was."""
     exchanges: list[Exchange] = []
     command = Command("restart")
@@ -90,7 +90,7 @@ def said(seen: Observation) -> str:
     return f"{outcome.kind} ({outcome.error})" if outcome.error else outcome.kind
 
 
-def _retries(session: Session, seen: Observation, answered: bool) -> tuple[Question | Op, ...]:
+def _retries(session: AnySession, seen: Observation, answered: bool) -> tuple[Question | Op, ...]:
     """What to try after a refusal, in turn."""
     if seen.after.done == () and not answered:
         return ("start", "recover")

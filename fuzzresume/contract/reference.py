@@ -181,8 +181,11 @@ class Reference:
             yield from self._epoch(state, command, faults, fresh, None)
             if branch.status == "new":
                 return
-        choice = f"restart@{branch.status}"
+        over = branch.status == "crashed" and complete(self.workload, branch)
+        choice = f"restart@{branch.status}{', all durable' if over else ''}"
         still = frozenset(branch.visible)
+        if "ParkLost" in faults and next_question(self.workload, branch) is not None:
+            yield from self._dead_end(state, command, branch._replace(status="lost"))
         yield Transition(Expect("refused", frontier=still), state, Note(choice, "refused", binding=True))
         for step in self._status(state, command, branch, state):
             yield step._replace(note=Note(choice, "inert", binding=True))

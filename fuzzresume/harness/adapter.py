@@ -31,7 +31,7 @@ class Documented:
 class Capabilities:
     """What a target can express under given options. Each field is a fact about the API, never a wish.
 
-    - `fork`: the discriminator that says *fork* on the wire, in words (None: fork is inapplicable, FI is violated).
+    - `fork`: the discriminator that says *fork* on the wire, in words (None: it has none, FD and FI are inapplicable).
     - `addressed`: a resume can carry the opaque address that came with the question.
     - `trunk`: after a fork, commands can still be sent to the trunk.
     - `names_question`: a resume addressed by `latest` names its question on the wire.

@@ -9,8 +9,8 @@ from pathlib import Path
 from fuzzresume.contract.commands import Command, CrashPoint, Op
 from fuzzresume.contract.workload import Token, Workload
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.session import Session, crash_points
-from fuzzresume.harness.sessions import Mode, open_session
+from fuzzresume.harness.session import crash_points
+from fuzzresume.harness.sessions import AnySession, Mode, open_session
 from fuzzresume.harness.target import Target
 
 
@@ -23,14 +23,14 @@ def catalogue(
     """
     points: dict[Op, dict[CrashPoint, None]] = {}
 
-    def send(session: Session, command: Command) -> None:
+    def send(session: AnySession, command: Command) -> None:
         try:
             hooks = session.execute(command).hooks
         except Unsupported:
             return
         points.setdefault(command.op, {}).update(dict.fromkeys(crash_points(hooks)))
 
-    def answers(session: Session, first: int) -> None:
+    def answers(session: AnySession, first: int) -> None:
         for delivery, question in enumerate(workload.questions(), first):
             send(session, Command("resume", Token(question, delivery)))
 

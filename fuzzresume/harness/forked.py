@@ -10,7 +10,6 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,10 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-import fuzzresume
 from fuzzresume.contract.commands import Command, Unit
 from fuzzresume.contract.observation import Observation, Outcome
 from fuzzresume.contract.workload import Workload
+from fuzzresume.harness import launch
+from fuzzresume.harness.attendant import Attendant, WorkerError
 from fuzzresume.harness.calls import Call
 from fuzzresume.harness.deadline import DEFAULT_LIMIT
 from fuzzresume.harness.env import Store, Unsupported
@@ -29,19 +29,12 @@ from fuzzresume.harness.line import Line, SharedLine
 from fuzzresume.harness.racing import Gated, Lane, Pace, Racer, observed, race
 from fuzzresume.harness.session import Session
 from fuzzresume.harness.target import Target, spec_of
-from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wire, receive, send
+from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wire
 
 PATIENCE = 120.0
 """Seconds that a zygote may take over one request; the longest is to import an adapter or to run a warming scenario."""
 
-FAREWELL = 10.0
-"""Seconds that a closed zygote may take to end its workers before it is killed, which the kernel makes their end too."""
-
 S = TypeVar("S", bound="ForkedSession")
-
-
-class WorkerError(RuntimeError):
-    """Zygote or worker broke by a fault of adapter or harness, which is never an outcome; carries its traceback."""
 
 
 class Zygote:
@@ -51,28 +44,10 @@ class Zygote:
     """
 
     def __init__(self, adapter: str, hash_seed: int = 0, patience: float = PATIENCE) -> None:
-        ours, theirs = socket.socketpair()
-        ours.settimeout(patience)
-        self._patience = patience
-        lifeline, self._lifeline = os.pipe()
-        root = str(Path(fuzzresume.__file__).parent.parent)
-        inherited = [path for path in [os.environ.get("PYTHONPATH", "")] if path]
-        paths = os.pathsep.join([root, *inherited])
-        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": str(hash_seed)}
-        with theirs, os.fdopen(lifeline, "rb"):
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "fuzzresume.harness.zygote", str(theirs.fileno()), str(lifeline)],
-                pass_fds=[theirs.fileno(), lifeline],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        self._control = ours
-        self._lock = threading.Lock()
+        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+        self._attendant = Attendant(sys.executable, "fuzzresume.harness.zygote", environment, patience)
         try:
-            self._ask({"adapter": adapter, "path": sys.path})
+            self._attendant.ask({"adapter": adapter, "path": sys.path, "modules": launch.installed})
         except BaseException:
             self.close()
             raise
@@ -80,19 +55,19 @@ class Zygote:
     @property
     def pid(self) -> int:
         """The zygote's process id."""
-        return self._process.pid
+        return self._attendant.pid
 
     @property
     def alive(self) -> bool:
         """Whether it can still be asked."""
-        return self._control.fileno() >= 0 and self._process.poll() is None
+        return self._attendant.alive
 
     def fork(self, birth: Birth) -> tuple[int, socket.socket]:
         """A new worker: its process id and the controller's end of its pipe. Raises WorkerError."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                pid = self._ask({"do": "fork", "birth": birth.to_wire()}, theirs)["pid"]
+                pid = self._attendant.ask({"do": "fork", "birth": birth.to_wire()}, theirs)["pid"]
         except BaseException:
             ours.close()
             raise
@@ -100,42 +75,12 @@ class Zygote:
 
     def reap(self, pid: int) -> int:
         """Wait until the dying worker is gone with all its descriptors; returns its exit code, -9 for SIGKILL."""
-        status: int = self._ask({"do": "reap", "pid": pid})["status"]
+        status: int = self._attendant.ask({"do": "reap", "pid": pid})["status"]
         return status
 
     def close(self) -> None:
         """End the zygote and every worker it has, and wait for it. May be repeated."""
-        self._control.close()
-        try:
-            self._process.wait(FAREWELL)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        lifeline, self._lifeline = self._lifeline, -1
-        if lifeline >= 0:
-            os.close(lifeline)
-
-    def _ask(self, wire: Wire, passed: socket.socket | None = None) -> Wire:
-        with self._lock:
-            try:
-                send(self._control, wire)
-                if passed is not None:
-                    socket.send_fds(self._control, [b"."], [passed.fileno()])
-                reply = receive(self._control)
-            except TimeoutError as error:
-                self._process.kill()
-                self._control.close()
-                what = wire.get("do", "import")
-                raise WorkerError(f"the zygote was killed: {what} took more than {self._patience:g} s") from error
-            except OSError:
-                reply = None
-            except BaseException:
-                # An interrupted exchange would leave its reply to the next one.
-                self._control.close()
-                raise
-        if reply is None or "broken" in reply:
-            raise WorkerError(reply["broken"] if reply else "the zygote is gone")
-        return reply
+        self._attendant.close()
 
 
 class Zygotes:
@@ -262,7 +207,7 @@ class ForkedHost:
 class ForkedSession(Session):
     """A run whose lives are worker processes. `deaths` are the exit signals or statuses of those that ended, in order.
 
-    Without a pool it has its own, which `close` ends. `pace` runs racers: in turns, unless it is replaced.
+    Without a pool it has its own, which `close` ends.
     """
 
     def __init__(
@@ -277,7 +222,7 @@ class ForkedSession(Session):
     ) -> None:
         super().__init__(target, workload, folder, seed)
         self.limit = limit
-        self.pace: Pace = race
+        self._pace: Pace = race
         self.deaths: list[str] = []
         self._owns_zygotes = zygotes is None
         self._zygotes = Zygotes() if zygotes is None else zygotes
@@ -287,6 +232,10 @@ class ForkedSession(Session):
         super().close()
         if self._owns_zygotes:
             self._zygotes.close()
+
+    def at_pace(self, pace: Pace) -> None:
+        """Let `pace` run the racers from now on, instead of taking the turns that a race says."""
+        self._pace = pace
 
     @property
     def worker(self) -> int | None:
@@ -313,7 +262,7 @@ class ForkedSession(Session):
         try:
             for host, call in zip(self._hosts(command.unit, calls), calls, strict=True):
                 racers.append(Racer(host, call))
-            entries = self.pace(racers, command.turns, self._ledger.take)
+            entries = self._pace(racers, command.turns, self._ledger.take)
         finally:
             for racer in racers:
                 racer.host.close()

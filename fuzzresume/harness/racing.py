@@ -114,7 +114,7 @@ class Dose:
 
     gate: str
     dwell: float
-    delays: Sequence[float]
+    delays: tuple[float, ...]
 
     def __call__(
         self, racers: Sequence[Racer], turns: Sequence[Turn], take: Callable[[], tuple[Entry, ...]]

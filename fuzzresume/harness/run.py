@@ -19,7 +19,7 @@ from fuzzresume.contract.state import State
 from fuzzresume.contract.workload import Question, Token
 from fuzzresume.harness.adapter import Capabilities
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.session import Session
+from fuzzresume.harness.sessions import AnySession
 
 
 def scope_of(capabilities: Capabilities, *, crashes: int = 1, specials: int = 1) -> Scope:
@@ -50,7 +50,7 @@ class Run:
     those that rest on them are the likelier.
     """
 
-    session: Session
+    session: AnySession
     reference: Reference
     scope: Scope
     profile: Faults = NONE

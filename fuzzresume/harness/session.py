@@ -60,6 +60,16 @@ class Performed:
     store: Snapshot | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a run stands: what a fresh life can tell apart. `store` is equal for stores of equal content, and None where
+    nothing is durable; `forked` says that a fork is known, `trunk` is the trunk's position then."""
+
+    store: str | None
+    forked: bool
+    trunk: str | None
+
+
 class Session(ABC):
     """One run in a private folder: `<folder>/store…` for the framework, `<folder>/ledger` for the effects.
 
@@ -110,6 +120,11 @@ class Session(ABC):
     def copied(self: S, folder: Path) -> S:
         """A session in `folder` that goes on, by a fresh life, from a copy of the store as it is now."""
         return self._continue(folder, self._snapshot())
+
+    def standing(self) -> Standing:
+        """Where the run stands now."""
+        store = self._snapshot().digest if self.target.capabilities.durable else None
+        return Standing(store, self.branches.forked, self.branches.trunk_head)
 
     def __enter__(self: S) -> S:
         """The session itself."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -23,7 +24,18 @@ BUILT_IN: Mapping[str, str] = {
     "reference": "fuzzresume.adapters.reference:ADAPTER",
     "mutant": "fuzzresume.adapters.mutant:ADAPTER",
     "langgraph": "fuzzresume.adapters.langgraph:ADAPTER",
+    "llamaindex": "fuzzresume.adapters.llamaindex:ADAPTER",
+    "pydantic-graph": "fuzzresume.adapters.pydantic_graph:ADAPTER",
+    "autogen": "fuzzresume.adapters.autogen:ADAPTER",
+    "crewai": "fuzzresume.adapters.crewai:ADAPTER",
 }
+
+
+APART = ("crewai",)
+"""Targets too heavy to share an environment: they always get one of their own."""
+
+LATEST = "latest"
+"""The version that means the newest one there is."""
 
 
 class TargetError(Exception):
@@ -35,11 +47,11 @@ class UnknownTarget(TargetError):
 
 
 class MissingExtra(TargetError):
-    """The adapter's framework is not installed."""
+    """The adapter's framework is not installed, or, if it has an `extra`, what a value on request needs beside it."""
 
-
-class VersionNotInstalled(TargetError):
-    """Another version of the framework is installed than the one asked for."""
+    def __init__(self, words: str, extra: str = "") -> None:
+        super().__init__(words)
+        self.extra = extra
 
 
 class StoreUnavailable(TargetError):
@@ -71,9 +83,10 @@ class Target:
         object.__setattr__(self, "options", complete)
         for key, wanted in self._wanted():
             for package in wanted.packages:
-                if not _installed(package):
+                if _version_of(self.adapter, package) is None:
                     what = f"target {self.adapter.name} with {key}={complete[key]}"
-                    raise MissingExtra(f"{what} needs {package}: {_install(self.adapter.name, wanted.extra)}")
+                    words = f"{what} needs {package}: {_install(self.adapter.name, wanted.extra)}"
+                    raise MissingExtra(words, wanted.extra or self.adapter.name)
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -84,7 +97,7 @@ class Target:
     def packages(self) -> dict[str, str]:
         """The exact installed version of each package that decides the behaviour, the framework itself first."""
         more = [package for _, wanted in self._wanted() for package in wanted.packages]
-        return {name: metadata.version(name) for name in (*self.adapter.packages, *more)}
+        return {name: _version_of(self.adapter, name) or "" for name in (*self.adapter.packages, *more)}
 
     @property
     def label(self) -> str:
@@ -109,37 +122,64 @@ class Available:
     error: str = ""
 
 
-def load_adapter(name: str) -> Adapter:
-    """The adapter registered under `name`. Raises UnknownTarget or MissingExtra."""
+def spec_in_registry(name: str) -> str:
+    """The `"module:ATTRIBUTE"` of the adapter registered under `name`. Raises UnknownTarget."""
     known = _registry()
     if name not in known:
         close = difflib.get_close_matches(name, known, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else _listing("known are", tuple(sorted(known)))
         raise UnknownTarget(f"no target is called {name!r}; {hint}")
+    return known[name]
+
+
+def load_adapter(name: str) -> Adapter:
+    """The adapter registered under `name`, in this environment. Raises UnknownTarget or MissingExtra."""
     try:
-        adapter = resolve(known[name])
+        adapter = resolve(spec_in_registry(name))
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "fuzzresume":
             raise
         raise MissingExtra(f"target {name} needs {error.name or error}: {_install(name)}") from error
     for package in adapter.packages:
-        if not _installed(package):
+        if _version_of(adapter, package) is None:
             raise MissingExtra(f"target {name} needs {package}: {_install(name)}")
     return adapter
 
 
 def parse_target(text: str, options: Mapping[str, str] | None = None) -> Target:
-    """Read `"langgraph"` or `"langgraph@1.2.9"`, and make sure that it can be used. Raises any TargetError."""
+    """Read `"langgraph"` or `"langgraph@1.2.9"`, and make sure that it can be used. Raises any TargetError.
+
+    A version that is not the installed one, and what is never installed beside other frameworks, gets an environment of its
+    own.
+    """
     name, at, version = text.partition("@")
     if at and not version:
         raise UnknownTarget(f"{text!r} names no version; write {name} or {name}@1.2.3")
-    target = Target(load_adapter(name), options or {})
-    installed = next(iter(target.packages.values()), "")
-    if version and version != installed:
-        has = f"{installed} is installed" if installed else "it has no version"
-        raise VersionNotInstalled(f"{text} was asked for but {has}; pinned environments are not available yet")
-    target.capabilities.keeper.ready()
-    return target
+    spec_in_registry(name)
+    if name in APART and not version:
+        version = LATEST
+    if not version or version == installed_version(name):
+        target = Target(load_adapter(name), options or {})
+        target.capabilities.keeper.ready()
+        return target
+    # Only who asks for an environment needs what builds it, which the other end of a pipe does not have.
+    from fuzzresume.harness.pinned import pinned_target
+
+    return pinned_target(name, version, options or {})
+
+
+def recorded_target(name: str, packages: Mapping[str, str], options: Mapping[str, str], *, exact: bool = False) -> Target:
+    """The target of a trace: the installed one, unless it has none or `exact` asks for the recorded versions.
+
+    Those come in an environment of their own. Raises any TargetError.
+    """
+    if not exact and name not in APART:
+        return Target(load_adapter(name), options)
+    if packages and all(_metadata_version(package) == version for package, version in packages.items()):
+        return Target(load_adapter(name), options)
+    from fuzzresume.harness.pinned import exact_target
+
+    return exact_target(name, packages, options)
 
 
 def available() -> list[Available]:
@@ -185,12 +225,37 @@ def _offered(adapter: Adapter) -> dict[str, tuple[str, ...]]:
     return {key: (*values, *more.get(key, ())) for key, values in adapter.options.items()}
 
 
-def _installed(package: str) -> bool:
+def installed_version(name: str) -> str:
+    """The version here of the framework of the target `name`; "" where it has none or is not installed."""
+    if name in ("reference", "mutant"):
+        return metadata.version("fuzzresume")
+    found = requirements_of(name)
+    return (_metadata_version(re.split(r"[^\w.-]", found[0])[0]) or "") if found else ""
+
+
+def requirements_of(name: str, extra: str = "") -> list[str]:
+    """What the target `name` needs beside fuzzresume, its framework first, as its distribution declares it."""
+    extra = extra or name
+    if name in BUILT_IN:
+        marker = re.compile(rf"extra == ['\"]{re.escape(extra)}['\"]")
+        declared = metadata.requires("fuzzresume") or []
+        return [line.partition(";")[0].strip() for line in declared if marker.search(line)]
+    point = next(iter(metadata.entry_points(group=GROUP, name=name)), None)
+    declared = (point.dist.requires or []) if point is not None and point.dist is not None else []
+    return [line for line in declared if "extra ==" not in line and not re.match(r"fuzzresume\b(?!-)", line)]
+
+
+def _version_of(adapter: Adapter, package: str) -> str | None:
+    """The version of a package where the adapter's framework lives."""
+    elsewhere: Callable[[str], str | None] | None = getattr(adapter, "version_of", None)
+    return _metadata_version(package) if elsewhere is None else elsewhere(package)
+
+
+def _metadata_version(package: str) -> str | None:
     try:
-        metadata.version(package)
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return False
-    return True
+        return None
 
 
 def _install(name: str, extra: str = "") -> str:

@@ -23,6 +23,7 @@ import traceback
 from pathlib import Path
 
 from fuzzresume.contract.workload import Token, Workload
+from fuzzresume.harness import launch
 from fuzzresume.harness.adapter import Adapter
 from fuzzresume.harness.calls import Call, Resident
 from fuzzresume.harness.env import Env, Unsupported
@@ -142,6 +143,8 @@ def main(descriptor: int, lifeline: int) -> None:
         sys.path.extend(path for path in hello["path"] if path not in sys.path)
         nursery: Nursery | None = None
         try:
+            for name, package in hello["modules"].items():
+                launch.install(name, Path(package))
             nursery = Nursery(resolve(hello["adapter"]), control)
             send(control, {"ready": os.getpid()})
             while (wire := receive(control)) is not None:

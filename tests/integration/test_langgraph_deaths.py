@@ -20,7 +20,7 @@ from fuzzresume.adapters.langgraph import ADAPTER
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Question, Token, Workload
-from fuzzresume.harness.env import Crash, TaskFailure, Unsupported
+from fuzzresume.harness.env import Crash, Env, TaskFailure, Unsupported
 from fuzzresume.harness.images import ImageSession
 from fuzzresume.harness.sessions import open_session
 from fuzzresume.harness.target import Target
@@ -240,3 +240,36 @@ def test_capabilities_follow_the_options() -> None:
     assert not ADAPTER.capabilities(DEFAULTS | {"executor": "threads"}).deterministic
     assert sync.in_process and not ADAPTER.capabilities(DEFAULTS | {"executor": "threads"}).in_process
     assert not ADAPTER.valid(DEFAULTS | {"api": "functional", "schema": "pydantic"})
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_second_recovery_has_another_schedule_and_number_of_workers(
+    api: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy is recovered by the threads of a pool, then the original by this one; what they decide is compared."""
+    where: list[bool] = []
+    main, hook = threading.main_thread(), Env.hook
+
+    def seen_from(env: Env, name: str) -> None:
+        where.append(threading.current_thread() is main)
+        hook(env, name)
+
+    monkeypatch.setattr(Env, "hook", seen_from)
+    target = Target(ADAPTER, {"api": api, "executor": "queue"})
+    with open_session(target, Workload.linear(2), tmp_path / "run") as session:
+        session.execute(Command("start"))
+        where.clear()
+        seen = session.execute(Command("recover2"))
+    assert (seen.outcome.kind, seen.twin and seen.twin.outcome.kind) == ("parked", "parked")
+    assert False in where and where[-1]
+    assert threading.active_count() == 1
+
+
+def test_no_schedule_is_one_that_the_saver_cannot_have() -> None:
+    other = {
+        (saver, executor): ADAPTER.capabilities({**DEFAULTS, "saver": saver, "executor": executor}).other_schedule
+        for saver in ("sqlite", "async-sqlite", "postgres")
+        for executor in ("inline", "queue")
+    }
+    assert other["sqlite", "queue"] == other["async-sqlite", "queue"] == {"executor": "threads"}
+    assert other["postgres", "queue"] == {"executor": "inline"} and other["postgres", "inline"] == {"executor": "queue"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,6 @@ from fuzzresume.harness.target import (
     Target,
     TargetError,
     UnknownTarget,
-    VersionNotInstalled,
     available,
     load_adapter,
     parse_target,
@@ -52,7 +52,6 @@ def test_the_label_says_the_installed_version() -> None:
     version = metadata.version("pytest")
     assert parse_target("versioned").label == f"versioned@{version}"
     assert parse_target("versioned").packages == {"pytest": version}
-    assert parse_target(f"versioned@{version}").label == f"versioned@{version}"
     assert parse_target("fake").label == "fake"
 
 
@@ -63,8 +62,8 @@ def test_the_label_says_the_installed_version() -> None:
         ("qqq", {}, UnknownTarget, "known are absent, bare, fake, versioned"),
         ("absent", {}, MissingExtra, r"needs no_such_framework: pip install 'fuzzresume\[absent\]'"),
         ("bare", {}, MissingExtra, r"needs no-such-distribution: pip install 'fuzzresume\[bare\]'"),
-        ("versioned@0.0.1", {}, VersionNotInstalled, "pinned environments are not available yet"),
-        ("fake@1", {}, VersionNotInstalled, "it has no version"),
+        ("versioned@", {}, UnknownTarget, "'versioned@' names no version; write versioned or versioned@1.2.3"),
+        ("fake@1", {}, UnknownTarget, "fake@1: fake has no framework that could have another version"),
         ("fake", {"stor": "file"}, BadOption, "no option 'stor'; its options are store, trouble"),
         ("fake", {"store": "tape"}, BadOption, "store cannot be 'tape'; it is one of file, memory"),
         ("fake", {"store": "memory", "trouble": "exit"}, BadOption, "cannot combine store=memory, trouble=exit"),
@@ -110,3 +109,17 @@ def test_a_worker_finds_the_same_adapter() -> None:
 
 def test_a_target_is_the_adapter_itself() -> None:
     assert Target(harness_fake.ADAPTER).label == "fake"
+
+
+def test_the_installed_version_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = metadata.version("pytest")
+    monkeypatch.setattr(module.metadata, "requires", lambda _: ["pytest>=8; extra == 'versioned'", "ruff; extra == 'bare'"])
+    assert module.requirements_of("versioned") == ["pytest>=8"]
+    assert parse_target(f"versioned@{version}").label == f"versioned@{version}"
+
+
+def test_what_a_third_party_needs_is_what_its_distribution_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = ["fuzzresume>=0.1", "toyframe<3", "fuzzresume-extras", "pytest; extra == 'test'"]
+    point = SimpleNamespace(dist=SimpleNamespace(requires=declared))
+    monkeypatch.setattr(module.metadata, "entry_points", lambda **_: (point,))
+    assert module.requirements_of("theirs") == ["toyframe<3", "fuzzresume-extras"]

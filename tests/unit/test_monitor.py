@@ -344,3 +344,36 @@ def test_a_delivery_that_does_nothing_can_die_of_it(op):
     assert judge_run(*WHOLE, (command, seen("crashed", before=(1, 2, 3), after=(1, 2, 3))))[1] is None
     acted = seen("crashed", effects=(Mark(3),), before=(1, 2, 3), after=(1, 2, 3))
     assert judge_run(*WHOLE, (command, acted))[1] is not None
+
+
+def test_a_poison_that_never_struck_gives_the_violation_no_name():
+    failed = (
+        Command("start", crash=CrashPoint("effect.before:1", by="exception")),
+        seen("failed", enters=[1], task=1),
+    )
+    stalled = (Command("retry", poison=1), seen("idle"))
+    _, violation = judge_run(failed, stalled)
+    assert attribute(WORKLOAD, violation, ()).property == "LV"
+    struck = (Command("retry", poison=1), seen("parked", effects=(Mark(1),), after=(1,), asked=(Q1,)))
+    _, violation = judge_run(failed, struck)
+    assert attribute(WORKLOAD, violation, ()).property == "CV"
+
+
+@pytest.mark.parametrize("meaning", ["continues", "anew"])
+def test_a_restart_may_mean_another_thing_once_every_task_is_durable(meaning):
+    """A target that goes by its store continues in the middle, and finds a finished run finished."""
+    died_early = (
+        Command("resume", A, crash=CrashPoint("effect.before:2")),
+        seen("crashed", enters=[2], before=(1,), after=(1,)),
+    )
+    continued = (Command("restart"), seen("parked", enters=[2], before=(1,), after=(1,), asked=(Q2,)))
+    died_late = (
+        Command("resume", B, crash=CrashPoint("effect.after:3")),
+        seen("crashed", effects=MARKS[1:], before=(1,), after=(1, 2, 3)),
+    )
+    ends = {
+        "continues": seen("completed", before=(1, 2, 3), after=(1, 2, 3), marks=MARKS),
+        "anew": seen("parked", effects=(Mark(1),), before=(1, 2, 3), after=(1,), asked=(Q1,), marks=(Mark(1),)),
+    }
+    _, violation = judge_run(START, died_early, continued, died_late, (Command("restart"), ends[meaning]))
+    assert violation is None

@@ -1,0 +1,1 @@
+"""What is known of targets before they are fuzzed (installed as `fuzzresume.corpus`). Data alone; imports nothing."""
