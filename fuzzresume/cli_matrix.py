@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from fuzzresume import cli_tla
 from fuzzresume.campaign.baselines import baselines
 from fuzzresume.campaign.campaign import Budget
 from fuzzresume.campaign.events import Handler, TargetReport
+from fuzzresume.campaign.gallery import gallery, that_could_be_drawn
 from fuzzresume.campaign.matrix import Matrix, Row, row_of
 from fuzzresume.cli_campaign import Setup, prepare, say_unasked, time_of
 from fuzzresume.cli_files import write_file
@@ -50,8 +52,8 @@ def matrix(
 ) -> None:
     """Fuzz several targets and show a verdict for each property of each, beside what the paper claims.
 
-    A target that cannot be used is a row that says so. Exit code 1: something is violated. Else 3: a cell is undetermined, or a
-    target could not be used. 0: neither.
+    Known findings of a target are tried first. A target that cannot be used is a row that says so. Exit code 1: something is
+    violated. Else 3: a cell is undetermined, or a target could not be used. 0: neither.
     """
     seconds = time_of(max_time, max_runs)
     pinned = options_of(option or [])
@@ -107,7 +109,7 @@ def fuzz_all(
     chosen: Mapping[str, Target | str], pinned: Mapping[str, str], setup: Setup, handler: Handler
 ) -> tuple[list[Row], list[TargetReport]]:
     """A campaign for each target that can be used. An interrupt ends it with what there is."""
-    known = baselines()
+    known, shown = baselines(), gallery()
     rows: list[Row] = []
     reports: list[TargetReport] = []
     with workspace() as executor:
@@ -118,8 +120,10 @@ def fuzz_all(
                 rows.append(Row(target.label, unusable="interrupted before its turn"))
             else:
                 mine = options_had(target, pinned)
+                # The same verdicts under every seed: what was found once is not left to chance.
+                seeded = replace(setup, corpus=that_could_be_drawn(shown, target, mine))
                 try:
-                    reports.append(setup.campaign(target, mine, executor, handler).run())
+                    reports.append(seeded.campaign(target, mine, executor, handler).run())
                 except TargetError as error:
                     rows.append(Row(target.label, unusable=str(error)))
                 else:

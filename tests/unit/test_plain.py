@@ -19,21 +19,31 @@ VALUES = [
     Command("start", crash=CrashPoint("put.after", 2), poison=3),
     Command("tamper", kind="truncated"),
     Command(
-        "race", racers=(Command("resume", Token(Q, 1, "no"), at="question"), Command("recover")),
-        turns=(Turn(1, "put.before", 2),), unit="threads",
-    ),  # fmt: skip
+        "race",
+        racers=(Command("resume", Token(Q, 1, "no"), at="question"), Command("recover")),
+        turns=(Turn(1, "put.before", 2),),
+        unit="threads",
+    ),
     Observation(
         Outcome("parked", (Asked(Q, "a"), Asked(Q)), (Mark(1), Mark(2, ("x", "y"))), announced=False, address="p"),
         (Entry("enter", 1), Entry("effect", 1, ("t",), (Mark(1),))),
-        Frontier((1, 2), head="h"), Frontier(None, "broken"), TWIN, ("put.before",), (TWIN,), ("t",),
-    ),  # fmt: skip
+        Frontier((1, 2), head="h"),
+        Frontier(None, "broken"),
+        TWIN,
+        ("put.before",),
+        (TWIN,),
+        ("t",),
+    ),
     Observation(Outcome("hung", seconds=10)),
     Workload((Task(1), Task(3, 2, (1,))), "fan-out"),
     Capabilities(
-        fork="an id", tamper=("empty",), units=("threads",), other_schedule={"executor": "queue"},
+        fork="an id",
+        tamper=("empty",),
+        units=("threads",),
+        other_schedule={"executor": "queue"},
         documented=(Documented("LateRecord", "late", "there", "1.0"),),
-    ),  # fmt: skip
-]  # fmt: skip
+    ),
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
