@@ -17,8 +17,8 @@ def test_only_what_a_campaign_could_have_found_is_tried() -> None:
     traces = gallery()
     target = parse_target("langgraph")
     mine = that_could_be_drawn(traces, target, {})
-    assert mine and all(trace.options["wrap"] == "none" for trace in mine)
-    assert any(trace.options["wrap"] != "none" for trace in traces)
+    assert mine and all(trace.options.get("wrap", "none") == "none" for trace in mine)
+    assert any(trace.options.get("wrap", "none") != "none" for trace in traces)
     pinned = {"api": "functional"}
     functional = that_could_be_drawn(traces, parse_target("langgraph", pinned), pinned)
     assert 0 < len(functional) < len(mine) and all(trace.options["api"] == "functional" for trace in functional)
