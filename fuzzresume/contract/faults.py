@@ -44,7 +44,7 @@ FAULTS: dict[str, Fault] = {
             ("EO",),
             frozenset({"crash"}),
         ),
-        Fault("ParkLost", "a parked question does not survive", ("LV",)),
+        Fault("ParkLost", "a parked question does not survive", ("LV", "RS")),
         Fault("AnswerLost", "an acknowledged answer does not survive and is asked for again", ("CO",), DELIVERIES),
         Fault("ForkIgnore", "a fork is served an earlier answer, or only the trunk's status", ("FD",), FORK),
         Fault("ForkLeak", "a fork's answer reaches the trunk", ("FD",), FORK),
