@@ -10,10 +10,9 @@ import typer
 
 from fuzzresume.campaign.race_table import OVERS, WORKLOAD, Cell, broken, run_table, unserved
 from fuzzresume.cli_files import require_file, write_file
-from fuzzresume.cli_run import options_of, workspace
+from fuzzresume.cli_run import target_of, workspace
 from fuzzresume.contract.commands import MOST_RACERS, UNITS
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.target import TargetError, parse_target
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.race_table import race_json, race_table, say_dose
 from fuzzresume.report.terminal import Screen, plain
@@ -46,10 +45,7 @@ def race(
     for name, value, values in (("--over", over, OVERS), ("--unit", unit, UNITS)):
         if value not in values:
             fail(f"{name} {value}: it is one of {', '.join(values)}")
-    try:
-        chosen = parse_target(target, options_of(option or []))
-    except TargetError as error:
-        fail(str(error))
+    chosen = target_of(target, option or [])
     require_file(json)
     cells: list[Cell] = []
     interrupted = False

@@ -14,6 +14,7 @@ from fuzzresume.campaign.execute import Executor
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.forked import Zygotes
+from fuzzresume.harness.target import Target, TargetError, parse_target
 from fuzzresume.report.usage import fail
 
 PREFIX = "fuzzresume-"
@@ -32,6 +33,17 @@ def options_of(pairs: list[str]) -> dict[str, str]:
             fail(f"-o {pair}: write -o key=value")
         options[key] = value
     return options
+
+
+def target_of(text: str, options: list[str]) -> Target:
+    """The one target of a command. Ends the program where it cannot be used, or has nothing to resume."""
+    try:
+        target = parse_target(text, options_of(options))
+    except TargetError as error:
+        fail(str(error))
+    if target.capabilities.absent:
+        fail(f"{target.label}: {target.capabilities.absent}")
+    return target
 
 
 @contextlib.contextmanager

@@ -13,9 +13,9 @@ from fuzzresume.campaign.sweep import Sweeper
 from fuzzresume.campaign.sweep_compare import barred, cheapest, compared, differences
 from fuzzresume.campaign.sweep_result import Swept
 from fuzzresume.cli_files import require_file, write_file
-from fuzzresume.cli_run import options_of, workspace
+from fuzzresume.cli_run import target_of, workspace
 from fuzzresume.harness.sessions import MODES, Mode
-from fuzzresume.harness.target import Target, TargetError, parse_target
+from fuzzresume.harness.target import Target
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.sweep_json import sweep_json
 from fuzzresume.report.sweep_terminal import print_sweep, progress_line
@@ -35,10 +35,7 @@ def sweep(
     json: Annotated[Path | None, typer.Option(help="Write the sweep as JSON to this file.")] = None,
 ) -> None:
     """List every crash state of a run: its window, its frontier, what fires again, is lost or stuck, what a restart is."""
-    try:
-        chosen = parse_target(target, options_of(option or []))
-    except TargetError as error:
-        fail(str(error))
+    chosen = target_of(target, option or [])
     require_file(json)
     ways, notes = ways_of(chosen, mode)
     console = plain()

@@ -28,9 +28,7 @@ from fuzzresume.harness.env import Env, Store
 if TYPE_CHECKING:
     from fuzzresume.adapters._pydantic_graph_life import PydanticGraphLife
 
-if int(metadata.version("pydantic-graph").partition(".")[0]) >= 2:
-    raise ImportError("a pydantic-graph below 2, which removed state persistence (so there is nothing to resume)")
-
+_GONE = "pydantic-graph 2 removed state persistence, so there is nothing to resume"
 
 _ONE_FILE = Documented(
     "RestartMix",
@@ -68,10 +66,13 @@ class PydanticGraphAdapter:
         and after each node (documentation, *State Persistence*), which is a record per task.
 
         Unwinding deletes the lock file, which SIGKILL leaves; but a dead life's file operations are not done, so that an
-        exception is a faithful death all the same.
+        exception is a faithful death all the same. The lock file comes and goes, so what is durable does not only grow.
         """
+        if int(metadata.version("pydantic-graph").partition(".")[0]) >= 2:
+            return Capabilities(absent=_GONE)
         return Capabilities(
             names_question=False,
+            monotone=False,
             schema=True,
             retry=True,
             tamper=_pydantic_graph_store.TAMPER,

@@ -203,8 +203,9 @@ class Campaign:
         self._tell(TargetStarted(self.target, self.seed))
         interrupted = False
         try:
-            self._explore()
-            self._ask()
+            if not self.target.capabilities.absent:
+                self._explore()
+                self._ask()
         except KeyboardInterrupt:
             interrupted = True
         report = self.report(interrupted)
@@ -273,7 +274,7 @@ class Campaign:
         return found
 
     def _atlas(self, target: Target, *, loose: bool = False) -> Atlas:
-        points = CrashPoints(lambda: self._crash_points(target))
+        points = CrashPoints(lambda: self._crash_points(target), monotone=target.capabilities.monotone)
         return Atlas(target, lambda: self._graph(target, loose), points, self.rng, loose=loose)
 
     def _graph(self, target: Target, loose: bool) -> Graph:

@@ -1,7 +1,8 @@
 """Crash points are found, not guessed: those passed by earlier commands, one tried for each durable state (docs/DESIGN.md).
 
 Along one command what is durable only grows, so the states that deaths leave behind come in the order of the points: where
-two points led to the same state, so does every point between them, and a bisection finds each state.
+two points led to the same state, so does every point between them, and a bisection finds each state. Where something durable
+comes and goes, every point is tried in the end, those farthest from the tried ones first.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ class CrashPoints:
     """The crash points of one option set: what is known for each (abstract state, command), and what came of those tried.
 
     `catalogue` gives the points of fault-free runs, and is asked once: for commands that never went through in their state.
+    `monotone` is the target's capability.
     """
 
-    def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+    def __init__(self, catalogue: Callable[[], Catalogue], *, monotone: bool = True) -> None:
         self._ask = catalogue
+        self._monotone = monotone
         self._catalogue: Catalogue | None = None
         self._passed: dict[tuple[Abstract, Label], list[CrashPoint]] = {}
         self._came: dict[Place, dict[CrashPoint, object]] = {}
@@ -42,7 +45,10 @@ class CrashPoints:
         """The next point that can lead elsewhere than those tried at `place`, kills first; None when none is left."""
         points, came = self._points(state, place[1]), self._came.get(place, {})
         for by in ("kill", "exception"):
-            if (found := _between([point for point in points if point.by == by], came)) is not None:
+            mine = [point for point in points if point.by == by]
+            if (found := _between(mine, came)) is not None:
+                return found
+            if not self._monotone and (found := _farthest(mine, came)) is not None:
                 return found
         return None
 
@@ -68,3 +74,10 @@ def _between(points: Sequence[CrashPoint], came: Mapping[CrashPoint, object]) ->
         if high - low > 1 and came[points[low]] != came[points[high]]:
             return points[(low + high) // 2]
     return None
+
+
+def _farthest(points: Sequence[CrashPoint], came: Mapping[CrashPoint, object]) -> CrashPoint | None:
+    """The middle of the longest stretch in which nothing was tried; the ends were."""
+    tried = [i for i, point in enumerate(points) if point in came]
+    low, high = max(pairwise(tried), key=lambda ends: ends[1] - ends[0], default=(0, 0))
+    return points[(low + high) // 2] if high - low > 1 else None

@@ -101,7 +101,7 @@ def vacuous(tally: Tally, can: Capabilities, *, races: bool = False) -> list[str
         "no fork was served": tally.exercised["FI"] or can.fork is None,
         "no update broke its schema and no store was damaged": tally.exercised["CV"] or not (can.schema or can.tamper),
     }
-    return [words for words, happened in guards.items() if not happened]
+    return [] if can.absent else [words for words, happened in guards.items() if not happened]
 
 
 def verdicts(tally: Tally, capabilities: Capabilities, findings: Sequence[Finding]) -> dict[str, Verdict]:
@@ -110,6 +110,8 @@ def verdicts(tally: Tally, capabilities: Capabilities, findings: Sequence[Findin
 
 
 def _verdict(name: str, tally: Tally, can: Capabilities, findings: Sequence[Finding]) -> Verdict:
+    if can.absent:
+        return Verdict("inapplicable", can.absent)
     mine = [f for f in findings if f.property_name == name]
     broken = [f for f in mine if f.verdict == "violated" and not f.flaky]
     count = tally.exercised[name]

@@ -31,6 +31,7 @@ class Documented:
 class Capabilities:
     """What a target can express under given options. Each field is a fact about the API, never a wish.
 
+    - `absent`: why there is nothing to resume at all in this version, in words; then everything else is moot.
     - `fork`: the discriminator that says *fork* on the wire, in words (None: it has none, FD and FI are inapplicable).
     - `addressed`: a resume can carry the opaque address that came with the question.
     - `trunk`: after a fork, commands can still be sent to the trunk.
@@ -45,11 +46,13 @@ class Capabilities:
     - `other_schedule`: option values under which the same program runs by another schedule and number of workers, which
       must decide nothing: the second recovery of `recover2` has them. `slow`: those of an option that puts off what the
       framework does not wait for, as a slow disk does, and their values without the delay.
+    - `monotone`: along one command what is durable only grows; False where something durable comes and goes, such as a lock.
     - `deterministic`: two executions of one trace pass the same hooks in the same order.
     - `records`: the framework promises a durable record per task before the next one runs; `claims_exactly_once`: it
       claims that even the in-doubt task runs once. `documented`: the weaker rules it states.
     """
 
+    absent: str = ""
     fork: str | None = None
     addressed: bool = False
     trunk: bool = False
@@ -65,6 +68,7 @@ class Capabilities:
     in_process: bool = True
     other_schedule: Mapping[str, str] = field(default_factory=dict)
     slow: Mapping[str, str] = field(default_factory=dict)
+    monotone: bool = True
     deterministic: bool = True
     records: bool = True
     claims_exactly_once: bool = False

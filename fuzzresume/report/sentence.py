@@ -9,6 +9,8 @@ BOUNDS = "one crash and one special command a run"
 
 def sentence(report: TargetReport) -> str:
     """One sentence on coverage, one on depth, one on the findings, and what keeps the whole from being determined."""
+    if absent := report.target.capabilities.absent:
+        return f"{report.target.label}: {absent}. Nothing was run."
     parts = [_coverage(report), *_depth(report), _findings(report)]
     return f"{report.target.label}: {' '.join(parts)}{_undetermined(report)}"
 

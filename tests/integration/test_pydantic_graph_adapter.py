@@ -3,15 +3,16 @@ is not asserted here; a case stands where both a right and a wrong engine would 
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 pytest.importorskip("pydantic_graph.persistence.file", exc_type=ImportError)
 
+from campaigns import campaign
 from pydantic_graph_lives import (
     DEFAULTS,
     INSPECT,
@@ -31,6 +32,7 @@ from pydantic_graph_lives import (
 from fuzzresume.adapters.pydantic_graph import ADAPTER
 from fuzzresume.campaign.sweep import Sweeper
 from fuzzresume.campaign.sweep_compare import differences
+from fuzzresume.cli import app
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Frontier
@@ -39,7 +41,9 @@ from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.session import crash_points
 from fuzzresume.harness.sessions import MODES, Mode
-from fuzzresume.harness.target import MissingExtra, Target, load_adapter
+from fuzzresume.harness.target import Target
+from fuzzresume.report.exit_codes import Exit, exit_code
+from fuzzresume.report.sentence import sentence
 
 SMALL = Workload.linear(2, {2: 1})
 
@@ -293,6 +297,11 @@ def test_outside_a_life_pydantic_graph_keeps_its_own_threads_and_identifiers(new
 
 def test_version_2_has_nothing_to_resume_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda _: "2.3.0")
-    monkeypatch.delitem(sys.modules, "fuzzresume.adapters.pydantic_graph")
-    with pytest.raises(MissingExtra, match="below 2, which removed state persistence"):
-        load_adapter("pydantic-graph")
+    report, _ = campaign("pydantic-graph", {}, seed=0, runs=5)
+    assert {verdict.verdict for verdict in report.verdicts.values()} == {"inapplicable"}
+    assert all("removed state persistence" in verdict.why for verdict in report.verdicts.values())
+    assert report.progress.runs == 0 and not report.vacuous and exit_code([report]) == Exit.OK
+    assert sentence(report).endswith("removed state persistence, so there is nothing to resume. Nothing was run.")
+    for command in ("sweep", "race"):
+        refused = CliRunner().invoke(app, [command, "pydantic-graph"])
+        assert refused.exit_code == Exit.USAGE and "nothing to resume" in refused.stderr

@@ -42,7 +42,7 @@ def test_what_is_found_is_what_is_there(reports: list[Any]) -> None:
 
 
 def test_the_traces_are_minimal_and_say_what_goes_wrong(reports: list[Any]) -> None:
-    by_property = {finding.property_name: finding for finding in reports[0].findings}
+    by_property = {finding.property_name: finding for report in reports for finding in report.findings}
     assert by_property["CV"].words == ["start, task 1 returns an invalid update"]
     assert by_property["CO"].diagnosis.anomaly.limit == "FI" and len(by_property["CO"].commands) == 3
     assert [command.op for command in by_property["LV"].commands] == ["start", "resume", "recover"]

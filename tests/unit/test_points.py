@@ -40,6 +40,16 @@ def test_one_state_costs_two_deaths():
     assert tried(learnt(), lambda n: "the same") == {1: "the same", 32: "the same"}
 
 
+def test_where_durable_things_come_and_go_every_point_is_tried_in_the_end():
+    """A lock that is held at hooks 11 to 14 alone lies between points that lead to one state."""
+    assert set(tried(learnt(), lambda n: 11 <= n <= 14).values()) == {False}
+    points = CrashPoints(dict, monotone=False)
+    points.passed(STATE, START, HOOKS)
+    found = tried(points, lambda n: 11 <= n <= 14)
+    assert set(found.values()) == {False, True} and len(found) == len(HOOKS)
+    assert list(found)[:3] == [32, 1, 16]
+
+
 def test_exceptions_are_tried_after_kills():
     points = CrashPoints(dict)
     points.passed(STATE, START, ("effect.before:1", "effect.after:1"))
