@@ -202,7 +202,8 @@ def targets() -> None:
     console = plain()
     for row in available():
         if row.version is None:
-            console.print(f"{row.name}  missing\n  install  {row.install}\n  {row.error}")
+            state = "in an environment of its own" if row.apart else "missing"
+            console.print(f"{row.name}  {state}\n  install  {row.install}\n  {row.error}")
             continue
         can = parse_target(row.name).capabilities
         options = "  ".join(f"{key}={'|'.join(values)}" for key, values in row.options.items())

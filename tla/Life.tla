@@ -142,11 +142,15 @@ InDoubt(b, delivered) ==
     IN  IF \A q \in delivered : q[1] \in b.done THEN {known}
         ELSE {waiting} \cup {[waiting EXCEPT !.answers = Without(@, q)] : q \in delivered}
 
-(* The command goes through. `delivered` is the question that it brought an answer to, if any. *)
+(* The command goes through. `delivered` is the question that it brought an answer to, if any. What refuses an invalid      *)
+(* update may end the life before records that nobody waited for: with LateRecord, as in a death.                           *)
 Finish(b, way, delivered) ==
     LET effects == Fired(way.events)
         reentered == Reentered(b, way.events)
-        after(twice) == [Recorded(b, way.events, twice) EXCEPT !.answers = way.answers]
+        records == SelectSeq(way.events, LAMBDA e : e.kind = "record")
+        left(k, twice) == [Recorded(b, SubSeq(records, 1, k), twice) EXCEPT !.answers = way.answers]
+        after(twice) == left(Len(records), twice)
+        kept == (IF "LateRecord" \in faults THEN 0 ELSE Len(records))..Len(records)
         refused(r) == Run("refused", effects, reentered, [r EXCEPT !.status = "crashed", !.poisoned = TRUE], {})
         told(r) ==
             Run(way.end, effects, reentered,
@@ -154,7 +158,7 @@ Finish(b, way, delivered) ==
                           !.acked = (@ \cup Answered(r.answers)) \ way.question],
                 way.question)
     IN  UNION {IF way.end = "invalid"
-               THEN UNION {HiddenOrNot(refused(r)) : r \in InDoubt(after(twice), delivered)}
+               THEN UNION {HiddenOrNot(refused(r)) : r \in UNION {InDoubt(left(k, twice), delivered) : k \in kept}}
                ELSE HiddenOrNot(told(after(twice))) : twice \in Twice(way.events)}
 
 (* The command dies: every crash state, with the store's doubts. The record of the last task whose effect fired may be      *)

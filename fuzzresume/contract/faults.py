@@ -42,7 +42,7 @@ FAULTS: dict[str, Fault] = {
             "LateRecord",
             "records are not awaited, so several tasks are in doubt after one crash",
             ("EO",),
-            frozenset({"crash"}),
+            frozenset({"crash", "poison"}),
         ),
         Fault("ParkLost", "a parked question does not survive", ("LV", "RS")),
         Fault("AnswerLost", "an acknowledged answer does not survive and is asked for again", ("CO",), DELIVERIES),

@@ -169,19 +169,26 @@ def _shown(branch: Branch, events: Sequence[Event]) -> tuple[tuple[Mark, ...], f
     return effects, frozenset([e.step.task for e in events if e.kind == "enter" and e.step.task in visible])
 
 
-def finish(workload: Workload, branch: Branch, trajectory: Trajectory, delivered: Question | None) -> Iterator[Run]:
-    """The command goes through: every way in which the branch may then stand."""
+def finish(
+    workload: Workload, branch: Branch, trajectory: Trajectory, delivered: Question | None, faults: Faults
+) -> Iterator[Run]:
+    """The command goes through: every way in which the branch may then stand.
+
+    What refuses an invalid update may end the life before records that nobody waited for: with LateRecord, as in a death.
+    """
     effects, reentered = _shown(branch, trajectory.events)
     records = [e for e in trajectory.events if e.kind == "record"]
     again = any([e.step.again for e in trajectory.events])
     for twice in (False, True) if again else (False,):
-        after = _recorded(branch, records, twice)
         if trajectory.end == "invalid":
-            for refused in _in_doubt(after._replace(answers=trajectory.answers), delivered):
-                yield from _hidden_or_not(
-                    Run("refused", effects, reentered, refused._replace(status="crashed", poisoned=True))
-                )
+            for kept in _durable(records, faults):
+                left = _recorded(branch, records[:kept], twice)._replace(answers=trajectory.answers)
+                for refused in _in_doubt(left, delivered):
+                    yield from _hidden_or_not(
+                        Run("refused", effects, reentered, refused._replace(status="crashed", poisoned=True))
+                    )
             continue
+        after = _recorded(branch, records, twice)
         acked = add(after.acked, *[q for q, _ in trajectory.answers])
         status: Status = "completed"
         asked = after.asked
@@ -218,8 +225,7 @@ def cut(
             continue  # a task was entered, which leaves nothing new behind
         before = now
         refused = trajectory.end == "invalid" and end == len(events)  # an update that broke the schema is in no record
-        fewest = 0 if "LateRecord" in faults else len(records)
-        for kept in range(fewest, len(records) + 1):
+        for kept in _durable(records, faults):
             for store, twice in choices:
                 after = _recorded(store, records[:kept], twice)._replace(status=status, answers=trajectory.answers)
                 for doubtful in _in_doubt(after, delivered):
@@ -228,6 +234,12 @@ def cut(
                     if last is not None and last.kind == "effect" and last.step.task not in doubtful.done and not refused:
                         known = doubtful._replace(answers=trajectory.answers)  # a record holds what its task was told
                         yield Run("crashed", effects, reentered, _hide(known, last))
+
+
+def _durable(records: Sequence[Event], faults: Faults) -> range:
+    """How many of a life's records are durable when it ends before its time."""
+    fewest = 0 if "LateRecord" in faults else len(records)
+    return range(fewest, len(records) + 1)
 
 
 def _hidden_or_not(run: Run) -> Iterator[Run]:

@@ -401,7 +401,7 @@ class Reference:
             poison=command.poison,
             ask_again="Replay" in faults,
         ):
-            yield from finish(self.workload, branch, way, question)
+            yield from finish(self.workload, branch, way, question, faults)
             if command.crash is not None:
                 yield from cut(self.workload, branch, way, question, faults)
 

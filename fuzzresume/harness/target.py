@@ -113,13 +113,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Available:
-    """One row of the list of targets. `version` is None when it cannot be used here; `error` says why."""
+    """One row of the list of targets. `version` is None when it cannot be used here; `error` says why.
+
+    `apart`: it is not meant to be installed here, because it gets an environment of its own.
+    """
 
     name: str
     version: str | None
     install: str
     options: Mapping[str, tuple[str, ...]]
     error: str = ""
+    apart: bool = False
 
 
 def spec_in_registry(name: str) -> str:
@@ -211,6 +215,8 @@ def _registry() -> dict[str, str]:
 
 
 def _row(name: str) -> Available:
+    if name in APART:
+        return Available(name, None, f"fuzzresume prepare {name}", {}, "built on first use otherwise", apart=True)
     install = _install(name)
     try:
         target = Target(load_adapter(name))

@@ -11,7 +11,7 @@ from fuzzresume.campaign.replay import replay_trace
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import dumps, load
 from fuzzresume.contract.words import say_commands
-from fuzzresume.harness.target import Target, load_adapter
+from fuzzresume.harness.target import recorded_target
 
 TRACES = sorted((Path(__file__).parents[2] / "shrinks").rglob("*.json"))
 
@@ -25,7 +25,7 @@ def test_it_still_shows_what_it_says(path, zygotes):
     trace = load(path)
     assert trace.found is not None and list(trace.words) == say_commands(trace.workload, trace.commands)
     assert dumps(trace) == path.read_bytes()
-    if Target(load_adapter(trace.target), trace.options).packages != trace.packages:
+    if recorded_target(trace.target, trace.packages, trace.options).packages != trace.packages:
         pytest.skip("other package versions than the trace's")
     with tempfile.TemporaryDirectory() as folder:
         result = replay_trace(Executor(Reference(trace.workload), Path(folder), zygotes), trace)
@@ -35,7 +35,7 @@ def test_it_still_shows_what_it_says(path, zygotes):
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
 def test_it_is_minimal(path, zygotes):
     trace = load(path)
-    target, reference = Target(load_adapter(trace.target), trace.options), Reference(trace.workload)
+    target, reference = recorded_target(trace.target, trace.packages, trace.options), Reference(trace.workload)
     profile, explained = frozenset(trace.found.beyond), {frozenset(names) for names in trace.found.explained_by}
     with tempfile.TemporaryDirectory() as folder:
         executor = Executor(reference, Path(folder), zygotes)
