@@ -14,23 +14,9 @@ import pytest
 
 pytest.importorskip("autogen_agentchat")
 
-from autogen_lives import (
-    COMBINATIONS,
-    DEFAULTS,
-    PROGRAMS,
-    TRACE,
-    WHOLE,
-    WORKLOAD,
-    Run,
-    asked,
-    inspect,
-    recover,
-    restart,
-    resume,
-    start,
-    texts,
-)
+from autogen_lives import COMBINATIONS, DEFAULTS, PROGRAMS, Run
 from campaigns import campaign
+from lives import TRACE, WHOLE, WORKLOAD, asked, inspect, recover, restart, resume, start, texts
 
 from fuzzresume.adapters._autogen_store import state_file, thread_of
 from fuzzresume.adapters.autogen import ADAPTER
@@ -262,7 +248,7 @@ def test_outside_a_life_autogen_keeps_its_own_identifiers(new_run: NewRun) -> No
 def test_no_thread_is_left_and_nothing_is_said(tmp_path: Path) -> None:
     code = (
         "import sys, threading; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from autogen_lives import *\n"
+        "from lives import *; from autogen_lives import Run\n"
         "run = Run(Path(sys.argv[2]), agent='tool')\n"
         "run(start)\n"
         "run.dies(resume('2.1', 1), CrashPoint('save.half'))\n"

@@ -30,8 +30,10 @@ def test_unknown_target_is_named_with_what_is_near():
     assert "langgrap" in line and "did you mean langgraph" in line
 
 
-def test_another_version_than_the_installed_one():
-    assert "0.0.1" in one_line(run("fuzz", "langgraph@0.0.1", check=2))
+def test_another_version_whose_environment_cannot_be_built(tmp_path, monkeypatch):
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path))
+    assert "no environment for langgraph@0.0.1" in run("fuzz", "langgraph@0.0.1", "--max-runs", 1, check=3).stderr
 
 
 def test_missing_extra_says_the_command(tmp_path):

@@ -12,22 +12,8 @@ import pytest
 
 pytest.importorskip("langgraph")
 
-from langgraph_lives import (
-    APIS,
-    COMBINATIONS,
-    TRACE,
-    WHOLE,
-    Run,
-    asked,
-    fork,
-    inspect,
-    recover,
-    restart,
-    resume,
-    start,
-    texts,
-    token,
-)
+from langgraph_lives import APIS, COMBINATIONS, Run
+from lives import TRACE, WHOLE, asked, fork, inspect, recover, restart, resume, start, texts, token
 
 from fuzzresume.adapters.langgraph import ADAPTER
 from fuzzresume.contract.commands import CrashPoint

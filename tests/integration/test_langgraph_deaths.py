@@ -13,7 +13,8 @@ import pytest
 
 pytest.importorskip("langgraph")
 
-from langgraph_lives import APIS, DEFAULTS, TRACE, WORKLOAD, Run, asked, inspect, recover, restart, resume, rows, start
+from langgraph_lives import APIS, DEFAULTS, Run, rows
+from lives import TRACE, WORKLOAD, asked, inspect, recover, restart, resume, start
 
 from fuzzresume.adapters._langgraph_store import database, reading
 from fuzzresume.adapters.langgraph import ADAPTER

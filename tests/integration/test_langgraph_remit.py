@@ -14,7 +14,8 @@ pytest.importorskip("langgraph")
 pytest.importorskip("remit", reason="remit-contract is not installed: pip install 'fuzzresume[langgraph,remit]'")
 
 import remit
-from langgraph_lives import APIS, DEFAULTS, Run, inspect, resume, start
+from langgraph_lives import APIS, DEFAULTS, Run
+from lives import inspect, resume, start
 from test_sessions import every_way_agrees, scenarios
 
 from fuzzresume.adapters import _langgraph_store
@@ -32,7 +33,6 @@ from fuzzresume.contract.state import Branch
 from fuzzresume.contract.trace import Found, Trace, dumps, loads
 from fuzzresume.contract.words import say_violation
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
-from fuzzresume.harness import target as targets
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.target import BadOption, MissingExtra, Target, parse_target
 
@@ -77,10 +77,10 @@ def diagnosed(done: Executed, workload: Workload, options: dict[str, str]) -> Di
 # What it needs, and where it stands.
 
 
-def test_it_is_used_on_request_only_and_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_used_on_request_only_and_says_how_to_get_it(without_package: Callable[[str], None]) -> None:
     assert parse_target("langgraph").options["wrap"] == "none" and ADAPTER.options["wrap"] == ("none",)
     assert "remit-contract" in parse_target("langgraph", {"wrap": "remit"}).packages
-    monkeypatch.setattr(targets, "_installed", lambda package: package != "remit-contract")
+    without_package("remit-contract")
     with pytest.raises(MissingExtra, match=r"wrap=remit needs remit-contract: pip install 'fuzzresume\[langgraph,remit\]'"):
         parse_target("langgraph", {"wrap": "remit"})
 

@@ -18,14 +18,14 @@ import pytest
 pytest.importorskip("langgraph")
 
 from campaigns import campaign
-from langgraph_lives import APIS, DEFAULTS, TRACE, WORKLOAD, Run, inspect, recover, restart, resume, rows, start
+from langgraph_lives import APIS, DEFAULTS, Run, rows
+from lives import TRACE, WORKLOAD, inspect, recover, restart, resume, start
 from test_sessions import A, play, scenarios
 
 from fuzzresume.adapters.langgraph import ADAPTER
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Workload
-from fuzzresume.harness import target as targets
 from fuzzresume.harness.env import Crash, Store, Unsupported
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.sessions import MODES, open_session
@@ -154,8 +154,8 @@ def test_they_are_used_on_request_only() -> None:
     assert not ADAPTER.valid(DEFAULTS | {"saver": "postgres", "executor": "threads"})
 
 
-def test_without_its_extra_a_saver_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "_installed", lambda package: package != "psycopg")
+def test_without_its_extra_a_saver_says_how_to_get_it(without_package: Callable[[str], None]) -> None:
+    without_package("psycopg")
     with pytest.raises(MissingExtra, match=r"saver=postgres needs psycopg: pip install 'fuzzresume\[langgraph,postgres\]'"):
         parse_target("langgraph", {"saver": "postgres"})
     assert parse_target("langgraph").options["saver"] == "sqlite"
