@@ -25,6 +25,7 @@ from crewai.state.provider import json_provider
 from rich.console import Console
 
 from fuzzresume.adapters._crewai_store import checkpoints
+from fuzzresume.adapters._futures import settle
 from fuzzresume.harness.env import Env
 
 # Not CrewAI's interface, so nothing is typed.
@@ -61,13 +62,13 @@ class Scope:
             self._late.append((late, lambda: fn(*args, **kwargs)))
             return late
         future: Future[Any] = Future()
-        _run(future, lambda: fn(*args, **kwargs))
+        settle(future, lambda: fn(*args, **kwargs))
         return future
 
     def flush(self, wanted: Future[Any] | None = None) -> None:
         """Call what was put off, in order, up to `wanted`."""
         while self._late and (wanted is None or any(late is wanted for late, _ in self._late)):
-            _run(*self._late.popleft())
+            settle(*self._late.popleft())
 
     def close(self) -> None:
         """End the threads. The bus keeps count of what was put off; of what a dead life left it must not wait."""
@@ -101,18 +102,6 @@ class _Late(Future[Any]):
             self._owner.flush(self)
         self._counted = True
         super().add_done_callback(fn)
-
-
-def _run(future: Future[Any], work: Callable[[], Any]) -> None:
-    try:
-        result = work()
-    except BaseException as error:
-        future.set_exception(error)
-        # A death passes straight through to the caller.
-        if not isinstance(error, Exception):
-            raise
-    else:
-        future.set_result(result)
 
 
 SCOPE: ContextVar[Scope] = ContextVar("fuzzresume_crewai_scope")

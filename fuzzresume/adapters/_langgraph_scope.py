@@ -21,6 +21,8 @@ from typing import Any
 from langgraph._internal import _queue
 from langgraph.pregel import _checkpoint, _executor, _loop
 
+from fuzzresume.adapters._futures import settle
+
 # Not LangGraph's interface, so nothing is typed.
 _QUEUE: Any = _queue
 _EXECUTOR: Any = _executor
@@ -139,7 +141,7 @@ class CallerExecutor(contextlib.AbstractContextManager["CallerExecutor"]):
             self._late.append((late, lambda: fn(*args, **kwargs)))
             return late
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        _run(future, lambda: fn(*args, **kwargs))
+        settle(future, lambda: fn(*args, **kwargs))
         return future
 
     def flush(self, wanted: _Deferred) -> None:
@@ -148,19 +150,7 @@ class CallerExecutor(contextlib.AbstractContextManager["CallerExecutor"]):
             self._write_next()
 
     def _write_next(self) -> None:
-        _run(*self._late.popleft())
-
-
-def _run(future: concurrent.futures.Future[Any], work: Callable[[], Any]) -> None:
-    try:
-        result = work()
-    except BaseException as error:
-        # Also of a death: LangGraph's executor waits, while it unwinds, for every future it was given.
-        future.set_exception(error)
-        if not isinstance(error, Exception):
-            raise
-    else:
-        future.set_result(result)
+        settle(*self._late.popleft())
 
 
 def _install() -> None:
