@@ -15,7 +15,7 @@ from fuzzresume import __version__, cli_check, cli_environments, cli_matrix, cli
 from fuzzresume.campaign.campaign import Budget
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.phases import PHASES
-from fuzzresume.campaign.replay import replay_trace
+from fuzzresume.campaign.replay import moved_versions, replay_trace
 from fuzzresume.campaign.shrink import shrink as shrink_trace
 from fuzzresume.cli_campaign import Setup, phases_of, prepare, say_unasked, targets_of, time_of
 from fuzzresume.cli_files import trace_of, traces_of, write_file
@@ -139,12 +139,13 @@ def fuzz(
 def shrink(
     trace: Annotated[Path, typer.Argument(help="A trace file, from wherever.")],
     to: Annotated[Path | None, typer.Option(help="Write the smaller trace to this file. Default: NAME.small.json.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Shrink it on the versions that it recorded.")] = False,
 ) -> None:
     """Make a trace as small as it gets: shrunk (exit 1, it still violates), nothing to shrink (0), cannot run (3)."""
     loaded = trace_of(trace)
     path = to or trace.with_name(f"{trace.name.removesuffix('.json')}.small.json")
     with workspace(loaded.workload) as executor:
-        result = shrink_trace(executor, loaded)
+        result = shrink_trace(executor, loaded, exact=exact)
     console = plain()
     if (finding := result.finding) is None:
         console.print(f"{trace.name}: {result.why}")
@@ -158,6 +159,8 @@ def shrink(
         f"{len(loaded.commands)} commands → {len(finding.commands)}, {minimal}, {finding.executions} executions · "
         f"confirmed {finding.confirmed} · {path}"
     )
+    if moved := moved_versions(loaded.packages, finding.target.packages):
+        console.print(f"on other versions than the trace's: {moved}")
     raise typer.Exit(Exit.VIOLATED)
 
 

@@ -19,8 +19,7 @@ from fuzzresume.campaign.store import TraceFolder, require_writable
 from fuzzresume.cli_files import require_file
 from fuzzresume.contract.trace import Trace
 from fuzzresume.formal.toolchain import TlcMissing
-from fuzzresume.harness.environments import NoEnvironment
-from fuzzresume.harness.target import Target, TargetError, parse_target
+from fuzzresume.harness.target import NoEnvironment, Target, TargetError, parse_target
 from fuzzresume.report.usage import fail
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
 
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.harness.adapter import Adapter
-from fuzzresume.harness.target import TargetError, parse_target, resolve
+from fuzzresume.harness.target import NoEnvironment, TargetError, parse_target, resolve
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.terminal import plain
 from fuzzresume.report.usage import fail
@@ -33,6 +35,8 @@ def check_adapter(
                 place=executor.folder,
                 heard=lambda result: console.print(str(result)),
             )
+    except NoEnvironment as error:
+        fail(str(error), Exit.UNDETERMINED)
     except TargetError as error:
         fail(str(error))
     except KeyboardInterrupt:
@@ -45,10 +49,18 @@ def adapter_of(text: str, options: dict[str, str]) -> Adapter:
     """The adapter that a target's name or `module:ATTRIBUTE` means. Ends the program where there is none."""
     if ":" not in text:
         return parse_target(text, options).adapter
+    # As `python -m` does: a new adapter is not installed yet.
+    sys.path.insert(0, os.getcwd())
     try:
-        return resolve(text)
-    except (ImportError, AttributeError, ValueError) as error:
-        fail(f"{text}: {error}")
+        found = resolve(text)
+    except (Exception, SystemExit) as error:
+        fail(f"{text}: {type(error).__name__}: {error}")
+    missing = [part for part in ("name", "packages", "options", "capabilities", "valid", "life") if not hasattr(found, part)]
+    if missing:
+        fail(f"{text} is no adapter: it has no {missing[0]}")
+    if isinstance(found, type):
+        fail(f"{text} is a class; name an instance of it")
+    return found
 
 
 def exit_of(report: Report) -> Exit:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fuzzresume.harness.environments import NoEnvironment
-from fuzzresume.harness.target import TargetError, parse_target
+from fuzzresume.harness.target import NoEnvironment, TargetError, parse_target
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.terminal import plain
 from fuzzresume.report.usage import fail

@@ -14,7 +14,8 @@ from fuzzresume.campaign.execute import Executor
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.forked import Zygotes
-from fuzzresume.harness.target import Target, TargetError, parse_target
+from fuzzresume.harness.target import NoEnvironment, Target, TargetError, parse_target
+from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.usage import fail
 
 PREFIX = "fuzzresume-"
@@ -39,6 +40,8 @@ def target_of(text: str, options: list[str]) -> Target:
     """The one target of a command. Ends the program where it cannot be used, or has nothing to resume."""
     try:
         target = parse_target(text, options_of(options))
+    except NoEnvironment as error:
+        fail(str(error), Exit.UNDETERMINED)
     except TargetError as error:
         fail(str(error))
     if target.capabilities.absent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -49,8 +50,8 @@ def replay_trace(executor: Executor, trace: Trace, *, exact: bool = False) -> Re
     except Unsupported as reason:
         return Replayed("cannot run", str(reason), trace)
     now = _as_seen(trace, done, target)
-    moved = [f"{n} {v} instead of {trace.packages[n]}" for n, v in target.packages.items() if trace.packages.get(n, v) != v]
-    versions = f" ({', '.join(moved)})" if moved else ""
+    moved = moved_versions(trace.packages, target.packages)
+    versions = f" ({moved})" if moved else ""
     if done.violation is None:
         if done.stopped:
             return Replayed("cannot run", done.stopped + versions, trace)
@@ -61,6 +62,11 @@ def replay_trace(executor: Executor, trace: Trace, *, exact: bool = False) -> Re
         return Replayed("no longer reproduces", f"it now violates {found.anomaly.property} in another way{versions}", other)
     same = replace(now, found=trace.found or _found(found))
     return Replayed("reproduces", f"RR-{found.anomaly.property} {say_violation(done.violation)[1]}{versions}", same)
+
+
+def moved_versions(recorded: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Which packages have another version now than was recorded, in words; "" for none."""
+    return ", ".join(f"{name} {v} instead of {recorded[name]}" for name, v in now.items() if recorded.get(name, v) != v)
 
 
 def _as_seen(trace: Trace, done: Executed, target: Target) -> Trace:

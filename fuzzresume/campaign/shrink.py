@@ -23,10 +23,13 @@ class Shrunk:
     why: str = ""
 
 
-def shrink(executor: Executor, trace: Trace) -> Shrunk:
-    """Execute a trace, minimise what it shows, and confirm it in real processes. `executor` is for the trace's workload."""
+def shrink(executor: Executor, trace: Trace, *, exact: bool = False) -> Shrunk:
+    """Execute a trace, minimise what it shows, and confirm it in real processes. `executor` is for the trace's workload.
+
+    `exact`: on the versions that the trace recorded, in an environment of their own where others are installed.
+    """
     try:
-        target = recorded_target(trace.target, trace.packages, trace.options)
+        target = recorded_target(trace.target, trace.packages, trace.options, exact=exact)
         profile = NONE if trace.found is None else frozenset(trace.found.beyond)
         done = executor.execute(target, trace.commands, profile=profile)
     except (TargetError, Unsupported) as error:

@@ -21,7 +21,8 @@ from pathlib import Path
 import platformdirs
 import uv
 
-from fuzzresume.harness.target import TargetError
+from fuzzresume.harness.target import NoEnvironment
+from fuzzresume.harness.worker import die_with_parent
 
 CACHE_VARIABLE = "FUZZRESUME_CACHE"
 """The environment variable that says where environments are kept, instead of the user's cache folder."""
@@ -34,10 +35,6 @@ COMPANIONS: Mapping[str, tuple[str, ...]] = {
 """What belongs to a version of a framework although its requirements admit more: verdicts depend on it."""
 
 Say = Callable[[str], None]
-
-
-class NoEnvironment(TargetError):
-    """An environment could not be built; other targets are not concerned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +55,34 @@ def environment(name: str, requirements: Sequence[str], *, fresh: bool = False, 
 
     `fresh`: ask the index what is newest, instead of taking what an earlier question was answered. Raises NoEnvironment.
     """
+    try:
+        return _environment(name, requirements, fresh, say)
+    except OSError as error:
+        raise NoEnvironment(f"no environment for {name}: {error.filename or ''}: {error.strerror or error}") from error
+
+
+def _environment(name: str, requirements: Sequence[str], fresh: bool, say: Say) -> Environment:
     lock = _resolved(name, requirements, fresh)
     folder = _cache() / f"{name.partition('@')[0]}-{_digest(lock, sysconfig.get_platform(), sys.version)}"
     found = Environment(folder, folder / "bin" / "python")
-    if not (folder / READY).exists():
+    if not _whole(found):
         with _alone(folder):
-            if not (folder / READY).exists():
+            if not _whole(found):
                 say(f"building an environment for {name} in {folder}, once")
                 _build(name, folder, lock)
     return found
+
+
+def _whole(found: Environment) -> bool:
+    return (found.folder / READY).exists() and found.python.exists()
 
 
 def _resolved(name: str, requirements: Sequence[str], fresh: bool) -> str:
     """The exact versions of everything, one a line, as resolved now or, for the same question, before."""
     question = "\n".join(requirements)
     path = _cache() / "resolved" / f"{name}-{_digest(question, sys.version)}.txt"
-    if not fresh and path.exists():
-        return path.read_text()
+    if not fresh and path.exists() and (before := path.read_text()).strip():
+        return before
     said = _uv("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable, "-", text=question)
     if said.returncode:
         # Whatever is not pinned was answered before or cannot be answered now.
@@ -102,7 +110,16 @@ def _build(name: str, folder: Path, lock: str) -> None:
 
 def _uv(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
     outside = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")}
-    return subprocess.run([uv.find_uv_bin(), *arguments], input=text, capture_output=True, text=True, env=outside)
+    parent = os.getpid()
+    return subprocess.run(
+        [uv.find_uv_bin(), *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        env=outside,
+        # Whoever gets the lock after this process was killed must not meet it at work.
+        preexec_fn=lambda: die_with_parent(parent),
+    )
 
 
 def _reason(words: str) -> str:

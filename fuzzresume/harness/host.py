@@ -10,6 +10,7 @@ import contextlib
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from dataclasses import fields
@@ -21,12 +22,13 @@ from fuzzresume.contract.commands import Command
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness import launch
 from fuzzresume.harness.adapter import Adapter, Capabilities, on_request
-from fuzzresume.harness.env import Unsupported
+from fuzzresume.harness.env import Env, Unsupported
 from fuzzresume.harness.forked import ForkedSession, Zygotes
+from fuzzresume.harness.ledger import MemoryLedger
 from fuzzresume.harness.plain import from_plain, to_plain
 from fuzzresume.harness.racing import Dose
 from fuzzresume.harness.sessions import AnySession, open_session
-from fuzzresume.harness.target import MissingExtra, Target, TargetError, resolve
+from fuzzresume.harness.target import MissingExtra, NoEnvironment, Target, TargetError, resolve
 from fuzzresume.harness.worker import Wire, receive, send
 from fuzzresume.harness.zygote import die_with_controller
 
@@ -84,7 +86,21 @@ class Host:
         return told
 
     def _ready(self, wire: Wire) -> None:
-        Target(self._adapter, wire["options"]).capabilities.keeper.ready()
+        """Stores can be made, and a life over one: an adapter may not be able to drive every version of its framework."""
+        target = Target(self._adapter, wire["options"])
+        can = target.capabilities
+        can.keeper.ready()
+        if can.absent:
+            return
+        with tempfile.TemporaryDirectory(prefix="fuzzresume-ready-") as folder:
+            store = Path(folder) / "store"
+            can.keeper.make(store)
+            env = Env(store, target.options, Workload.linear(), ledger=MemoryLedger())
+            try:
+                self._adapter.life(env).close()
+            except Exception as error:
+                what = ", ".join(f"{name} {version}" for name, version in target.packages.items())
+                raise NoEnvironment(f"the adapter cannot drive {what}: {type(error).__name__}: {error}") from error
 
     def _open(self, wire: Wire) -> None:
         target = Target(self._adapter, wire["options"])

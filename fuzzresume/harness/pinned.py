@@ -7,13 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fuzzresume.harness.environments import COMPANIONS, NoEnvironment, environment
+from fuzzresume.harness.environments import COMPANIONS, environment
 from fuzzresume.harness.remote import Remote, RemoteAdapter
 from fuzzresume.harness.target import (
     LATEST,
+    VERSION,
     MissingExtra,
+    NoEnvironment,
     Target,
     UnknownTarget,
+    known_requirements,
     requirements_of,
     spec_in_registry,
 )
@@ -27,6 +30,10 @@ def pinned_target(name: str, version: str, options: Mapping[str, str]) -> Target
 
 def exact_target(name: str, packages: Mapping[str, str], options: Mapping[str, str]) -> Target:
     """The target `name` at exactly these versions of the packages that decide its behaviour. Raises as `pinned_target`."""
+    declared = {_package(line).lower() for line in known_requirements(name)}
+    for package, version in packages.items():
+        if package.lower() not in declared or not VERSION.fullmatch(version):
+            raise UnknownTarget(f"{name} cannot be had with {package!r} at {version!r}: that is no version of what it uses")
     exact = [f"{package}=={version}" for package, version in packages.items()]
     known = {_package(line) for line in exact}
     return _target(
@@ -87,7 +94,7 @@ def _start(label: str, name: str, needed: tuple[str, ...], fresh: bool) -> Remot
     try:
         return RemoteAdapter(Remote(found.python, spec, _modules(spec)))
     except MissingExtra as missing:
-        raise NoEnvironment(f"{label} cannot be used: {missing}") from missing
+        raise NoEnvironment(f"{label} cannot be used: {missing} (its environment is {found.folder})") from missing
 
 
 def _modules(spec: str) -> dict[str, str]:

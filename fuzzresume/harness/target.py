@@ -38,6 +38,10 @@ LATEST = "latest"
 """The version that means the newest one there is."""
 
 
+VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]*")
+"""What a version looks like; it ends up in a requirement and in the name of a folder."""
+
+
 class TargetError(Exception):
     """A target cannot be used; the message is one line."""
 
@@ -52,6 +56,10 @@ class MissingExtra(TargetError):
     def __init__(self, words: str, extra: str = "") -> None:
         super().__init__(words)
         self.extra = extra
+
+
+class NoEnvironment(TargetError):
+    """An environment could not be built, or the adapter cannot drive what is in it; other targets are not concerned."""
 
 
 class StoreUnavailable(TargetError):
@@ -157,9 +165,9 @@ def parse_target(text: str, options: Mapping[str, str] | None = None) -> Target:
     own.
     """
     name, at, version = text.partition("@")
-    if at and not version:
-        raise UnknownTarget(f"{text!r} names no version; write {name} or {name}@1.2.3")
     spec_in_registry(name)
+    if at and not VERSION.fullmatch(version):
+        raise UnknownTarget(f"{text!r} names no version; write {name} or {name}@1.2.3")
     if name in APART and not version:
         version = LATEST
     if not version or version == installed_version(name):
@@ -179,7 +187,9 @@ def recorded_target(name: str, packages: Mapping[str, str], options: Mapping[str
     """
     if not exact and name not in APART:
         return Target(load_adapter(name), options)
-    if packages and all(_metadata_version(package) == version for package, version in packages.items()):
+    if not packages:
+        raise UnknownTarget(f"no version of {name} was recorded")
+    if all(_metadata_version(package) == version for package, version in packages.items()):
         return Target(load_adapter(name), options)
     from fuzzresume.harness.pinned import exact_target
 
@@ -249,6 +259,13 @@ def requirements_of(name: str, extra: str = "") -> list[str]:
     point = next(iter(metadata.entry_points(group=GROUP, name=name)), None)
     declared = (point.dist.requires or []) if point is not None and point.dist is not None else []
     return [line for line in declared if "extra ==" not in line and not re.match(r"fuzzresume\b(?!-)", line)]
+
+
+def known_requirements(name: str) -> list[str]:
+    """Everything that the target `name` may need under any option, as declared."""
+    if name in BUILT_IN:
+        return metadata.requires("fuzzresume") or []
+    return requirements_of(name)
 
 
 def _version_of(adapter: Adapter, package: str) -> str | None:

@@ -10,7 +10,7 @@ from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.terminal import plain
 
 
-def fail(message: str) -> NoReturn:
-    """One line on stderr, exit code 2."""
+def fail(message: str, code: Exit = Exit.USAGE) -> NoReturn:
+    """One line on stderr, and the exit code."""
     plain(stderr=True).print(f"fuzzresume: {message}")
-    raise typer.Exit(Exit.USAGE)
+    raise typer.Exit(code)

@@ -13,9 +13,8 @@ import pytest
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.workload import Question, Token, Workload
-from fuzzresume.harness.environments import NoEnvironment
 from fuzzresume.harness.sessions import AnySession, Mode, open_session
-from fuzzresume.harness.target import Target, parse_target
+from fuzzresume.harness.target import NoEnvironment, Target, parse_target
 
 VERSION = "crewai@1.15.2"
 WORKLOAD = Workload.linear()

@@ -10,6 +10,7 @@ import pytest
 import toy_adapter
 import typer
 import wrong_adapters
+from typer.testing import CliRunner
 
 from fuzzresume import cli_check
 from fuzzresume.adapters import mutant, reference
@@ -17,6 +18,7 @@ from fuzzresume.adapters.durable.alone import Alone
 from fuzzresume.adapters.durable.engine import Engine
 from fuzzresume.adapters.durable.faults import Faults, Step
 from fuzzresume.adapters.durable.policy import OPTIONS
+from fuzzresume.cli import app
 from fuzzresume.harness.target import BadOption, MissingExtra, load_adapter
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.testing import CHECKS, NotConforming, assert_conforms, check_adapter
@@ -202,3 +204,24 @@ def test_the_command_refuses_what_there_is_not(name, options, says, capsys):
     said = capsys.readouterr()
     assert ended.value.exit_code == Exit.USAGE and said.out == ""
     assert says in said.err and len(said.err.splitlines()) == 1, said.err
+
+
+@pytest.mark.parametrize(
+    ("source", "attribute", "says"),
+    [
+        ("import sys; sys.exit(0)", "ADAPTER", "SystemExit: 0"),
+        ("x = (", "ADAPTER", "SyntaxError"),
+        ("ADAPTER = 3", "ADAPTER", "is no adapter: it has no name"),
+        ("", "ADAPTER", "has no attribute 'ADAPTER'"),
+        ("from fuzzresume.adapters.reference import DurableAdapter", "DurableAdapter", "is a class; name an instance of it"),
+    ],
+)
+def test_what_is_no_adapter_is_a_usage_error(
+    source: str, attribute: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"slip_{abs(hash((source, attribute)))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    done = CliRunner().invoke(app, ["check-adapter", f"{name}:{attribute}"])
+    assert done.exit_code == Exit.USAGE and says in done.stderr and len(done.stderr.splitlines()) == 1

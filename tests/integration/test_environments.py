@@ -7,6 +7,7 @@ import shutil
 import signal
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,10 +25,10 @@ from fuzzresume.harness import environments, pinned
 from fuzzresume.harness import target as module
 from fuzzresume.harness.attendant import WorkerError
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.environments import NoEnvironment, environment
+from fuzzresume.harness.environments import environment
 from fuzzresume.harness.remote import RemoteAdapter
 from fuzzresume.harness.sessions import MODES, open_session
-from fuzzresume.harness.target import BadOption, Target, UnknownTarget, parse_target
+from fuzzresume.harness.target import BadOption, NoEnvironment, Target, UnknownTarget, parse_target
 from fuzzresume.report.exit_codes import Exit
 
 WORKLOAD = Workload.linear(2, {2: 1})
@@ -115,11 +116,23 @@ def test_a_version_that_does_not_exist_is_one_line_and_leaves_nothing(wheels: Pa
     assert not list((tmp_path / "cache").rglob("toy*"))
 
 
-def test_what_an_interrupted_build_left_is_built_again(wheels: Path) -> None:
+def test_what_is_left_of_an_environment_is_built_again(wheels: Path, tmp_path: Path) -> None:
     found = environment("toy", ["toyframe==1.0"])
     (found.folder / environments.READY).unlink()
     (found.folder / "bin" / "python").unlink()
     assert environment("toy", ["toyframe==1.0"]).python.exists()
+    (found.folder / "bin" / "python").unlink()
+    assert environment("toy", ["toyframe==1.0"]).python.exists()
+    (answer,) = (tmp_path / "cache" / "environments" / "resolved").iterdir()
+    answer.write_text("")
+    assert environment("toy", ["toyframe==1.0"]) == found
+
+
+def test_a_cache_that_cannot_be_used_is_one_line(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(environments.CACHE_VARIABLE, str(tmp_path / "file"))
+    with pytest.raises(NoEnvironment, match=r"no environment for toy: .*file"):
+        environment("toy", ["toyframe"])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -150,8 +163,11 @@ def test_mistakes_are_told_as_everywhere(theirs: None, tmp_path: Path) -> None:
         parse_target("theirs@1.0", {"store": "tape"})
     with pytest.raises(NoEnvironment):
         parse_target("theirs@7.0")
-    with pytest.raises(UnknownTarget, match="names no version"):
-        parse_target("theirs@")
+    for text in ("theirs@", "theirs@1.0\nsix", "theirs@>=1", "theirs@1.0;x", "theirs@1.0 #/a"):
+        with pytest.raises(UnknownTarget, match="names no version"):
+            parse_target(text)
+    with pytest.raises(NoEnvironment, match=r"the adapter cannot drive toyframe 1.0: OSError: the store cannot be opened"):
+        parse_target("theirs@1.0", {"trouble": "build"})
     target = parse_target("theirs@1.0", {"trouble": "no-inspect"})
     with open_session(target, WORKLOAD, tmp_path / "run") as session:
         session.execute(Command("start"))
@@ -177,6 +193,12 @@ def test_a_trace_is_replayed_on_the_versions_that_it_recorded(theirs: None) -> N
     with workspace(WORKLOAD) as executor:
         assert replay_trace(executor, trace).words.startswith("cannot run: target theirs needs toyframe")
         assert replay_trace(executor, trace, exact=True).words == "no longer reproduces: the contract admits all 2 commands"
+        for packages, says in (
+            ({}, "no version of theirs was recorded"),
+            ({"toyframe": "1.0\nsix"}, "that is no version"),
+            ({"six": "1.0"}, "theirs cannot be had with 'six'"),
+        ):
+            assert says in replay_trace(executor, replace(trace, packages=packages), exact=True).words
 
 
 def test_a_target_without_a_framework_has_no_versions() -> None:
