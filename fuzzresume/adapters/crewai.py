@@ -50,10 +50,14 @@ class CrewAdapter:
         "plane": ("checkpoint", "persist"),
         "state": ("structured", "unstructured"),
         "recover": ("check", "call"),
-        "answer": ("pending", "provider"),
+        "answer": ("pending",),
         "executor": ("inline", "queue"),
     }
-    on_request: Mapping[str, Mapping[str, OnRequest]] = {"executor": {"threads": OnRequest()}}
+    on_request: Mapping[str, Mapping[str, OnRequest]] = {
+        # Its runs go astray at every second question, so hardly anything else would be seen in them.
+        "answer": {"provider": OnRequest()},
+        "executor": {"threads": OnRequest()},
+    }
 
     def capabilities(self, options: Mapping[str, str]) -> Capabilities:
         """What can be expressed under `options`.

@@ -19,7 +19,7 @@ from fuzzresume.adapters.durable.engine import Engine
 from fuzzresume.adapters.durable.faults import Faults, Step
 from fuzzresume.adapters.durable.policy import OPTIONS
 from fuzzresume.cli import app
-from fuzzresume.harness.target import BadOption, MissingExtra, load_adapter
+from fuzzresume.harness.target import BadOption, MissingExtra, NoEnvironment, load_adapter, parse_target
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.testing import CHECKS, NotConforming, assert_conforms, check_adapter
 from fuzzresume.testing.kit import GROUND
@@ -110,6 +110,31 @@ def test_langgraph_conforms(option, zygotes):
     assert report.conforms, str(report)
     exercised = ("fork", "addresses", "identifiers", "points", "interleaved", "order")
     assert statuses(report, *exercised) == dict.fromkeys(exercised, "ok")
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("llamaindex", {}),
+        ("llamaindex", {"idiom": "wait"}),
+        ("llamaindex", {"policy": "park", "save": "late"}),
+        ("pydantic-graph", {}),
+        ("pydantic-graph", {"recipe": "docs"}),
+        ("autogen", {}),
+        ("autogen", {"team": "graphflow"}),
+        ("autogen", {"agent": "tool"}),
+        ("crewai@1.15.2", {}),
+        ("crewai@1.15.2", {"plane": "persist"}),
+    ],
+    ids=lambda value: words(value) if isinstance(value, dict) else value,
+)
+def test_the_other_frameworks_conform(name, option, zygotes):
+    try:
+        adapter = parse_target(name, option).adapter
+    except (MissingExtra, NoEnvironment) as missing:
+        pytest.skip(str(missing))
+    report = check_adapter(adapter, option, only=REPEATED if option else CHECKS.keys(), zygotes=zygotes)
+    assert report.conforms, str(report)
 
 
 def test_there_is_a_wrong_adapter_for_every_check():
