@@ -117,12 +117,10 @@ def test_langgraph_conforms(option, zygotes):
     [
         ("llamaindex", {}),
         ("llamaindex", {"idiom": "wait"}),
-        ("llamaindex", {"policy": "park", "save": "late"}),
         ("pydantic-graph", {}),
         ("pydantic-graph", {"recipe": "docs"}),
         ("autogen", {}),
         ("autogen", {"team": "graphflow"}),
-        ("autogen", {"agent": "tool"}),
         ("crewai@1.15.2", {}),
         ("crewai@1.15.2", {"plane": "persist"}),
     ],

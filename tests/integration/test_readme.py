@@ -24,7 +24,7 @@ def test_there_are_commands_to_test():
 def test_the_commands_run_in_order(tmp_path):
     for command in COMMANDS:
         words = shlex.split(command)[1:]
-        for option, short in (("--max-time", "15s"), ("--max-runs", "20")):
+        for option, short in (("--max-time", "6s"), ("--max-runs", "20")):
             if option in words:
                 words[words.index(option) + 1] = short
         if words[0] in ("show", "replay", "shrink"):

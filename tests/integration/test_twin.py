@@ -31,13 +31,14 @@ GRAPHS = {
 FAULT_SETS = twin.NONE_OR_ONE
 HALF = len(FAULT_SETS) // 2 + 1
 WORDS = (
-    pytest.param((1, 0), True, (NONE,), 63, 3_839, 88_269_183, id="one-question-every-choice"),
-    pytest.param((2, 0), False, FAULT_SETS, 17, 6_750, 799_744, id="two-questions-every-fault"),
+    pytest.param((1, 0), True, (NONE,), 6, 63, 3_839, 88_269_183, id="one-question-every-choice"),
+    pytest.param((2, 0), False, FAULT_SETS, 6, 17, 6_750, 799_744, id="two-questions-every-fault"),
     # In two parts, which two workers can share.
-    pytest.param((1, 0), False, FAULT_SETS[:HALF], 23, 9_504, 419_621, id="one-question-some-faults"),
-    pytest.param((1, 0), False, FAULT_SETS[HALF:], 23, 11_157, 383_571, id="one-question-other-faults"),
+    pytest.param((1, 0), False, FAULT_SETS[:HALF], 5, 23, 3_556, 69_266, id="one-question-some-faults"),
+    pytest.param((1, 0), False, FAULT_SETS[HALF:], 5, 23, 4_050, 64_484, id="one-question-other-faults"),
 )
-"""Shape, whether the alphabet has every legal choice, fault sets; then events, nodes of the automaton and words admitted."""
+"""Shape, whether the alphabet has every legal choice, fault sets, the longest word; then events, nodes of the automaton and
+words admitted."""
 
 
 @pytest.fixture(autouse=True)
@@ -71,10 +72,10 @@ def test_the_graphs_are_one(bounds, toolchain):
     assert (len(ours.nodes), ours.edges, ours.generated) == GRAPHS[bounds.name]
 
 
-@pytest.mark.parametrize("shape, choices, fault_sets, events, nodes, admitted", WORDS)
-def test_the_same_words_are_admitted(shape, choices, fault_sets, events, nodes, admitted, toolchain):
+@pytest.mark.parametrize("shape, choices, fault_sets, length, events, nodes, admitted", WORDS)
+def test_the_same_words_are_admitted(shape, choices, fault_sets, length, events, nodes, admitted, toolchain):
     reference = reference_of(Workload.linear(len(shape), dict(enumerate(shape, 1))))
-    automaton = words.automaton(reference, words.alphabet(reference, choices=choices), fault_sets, length=6)
+    automaton = words.automaton(reference, words.alphabet(reference, choices=choices), fault_sets, length=length)
     assert (len(automaton.events), automaton.nodes, sum(automaton.words)) == (events, nodes, admitted)
     assert words.parting(automaton, toolchain) == ""
 
