@@ -6,16 +6,17 @@ thing outside a `scoped` block. asyncio copies the context into the tasks of a r
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import uuid
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from autogen_agentchat import messages
 from autogen_agentchat.agents import _assistant_agent
+
+from fuzzresume.adapters._surroundings import during, moment
 
 # Not AutoGen's interface, so nothing is typed.
 _MESSAGES: Any = messages
@@ -40,20 +41,15 @@ class Clock:
     def now(self, zone: tzinfo | None) -> datetime:
         """The tick as a time, one second each."""
         self._tick += 1
-        return datetime(2020, 1, 1, tzinfo=zone or UTC) + timedelta(seconds=self._tick)
+        return moment(self._tick, zone)
 
 
 _CLOCK: ContextVar[Clock | None] = ContextVar("fuzzresume_autogen_clock", default=None)
 
 
-@contextlib.contextmanager
-def scoped(clock: Clock) -> Iterator[None]:
+def scoped(clock: Clock) -> AbstractContextManager[None]:
     """Give AutoGen `clock` for the calls made inside."""
-    token = _CLOCK.set(clock)
-    try:
-        yield
-    finally:
-        _CLOCK.reset(token)
+    return during(_CLOCK, clock)
 
 
 class _Identifiers:

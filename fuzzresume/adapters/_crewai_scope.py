@@ -25,7 +25,7 @@ from crewai.state.provider import json_provider
 from rich.console import Console
 
 from fuzzresume.adapters._crewai_store import checkpoints
-from fuzzresume.adapters._futures import settle
+from fuzzresume.adapters._surroundings import settle
 from fuzzresume.harness.env import Env
 
 # Not CrewAI's interface, so nothing is typed.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar, cast
 
@@ -11,12 +10,10 @@ from fuzzresume.adapters._langgraph_async import HookedAsyncSqliteSaver, Patient
 from fuzzresume.adapters._langgraph_programs import program
 from fuzzresume.adapters._langgraph_savers import HookedMemorySaver, HookedSqliteSaver
 from fuzzresume.adapters._langgraph_scope import Clock
+from fuzzresume.adapters._surroundings import unwind
 from fuzzresume.harness.env import Env
 
 T = TypeVar("T")
-
-UNWINDING = 100
-"""How often at most the tasks that a life left on its loop are cancelled; each dead task can end one round."""
 
 
 class Saver(Protocol):
@@ -147,7 +144,7 @@ class Awaiting:
     def close(self) -> None:
         """Unwind what a death left on the loop, then close the connection, its thread and the loop."""
         try:
-            self._unwind()
+            unwind(self.saver.env, self._loop, self.run)
         finally:
             try:
                 self.run(self.saver.close())
@@ -155,26 +152,6 @@ class Awaiting:
                 self._loop.close()
                 # LangGraph makes the loop it runs on the thread's current one, and leaves it so.
                 asyncio.set_event_loop(None)
-
-    def _unwind(self) -> None:
-        """Cancel until nothing is left. Whatever reaches the store or a hook on its way meets its own death, for this life
-        is over for them; so nothing but memory is unwound.
-        """
-        for _ in range(UNWINDING):
-            left = asyncio.all_tasks(self._loop)
-            if not left:
-                break
-            self.saver.env.dead = True
-            for task in left:
-                task.cancel()
-            with contextlib.suppress(SystemExit):
-                self.run(_ended(left))
-        with contextlib.suppress(SystemExit):
-            self.run(self._loop.shutdown_asyncgens())
-
-
-async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
-    await asyncio.wait(tasks)
 
 
 def caller(env: Env, clock: Clock) -> Caller:

@@ -12,16 +12,17 @@ import contextlib
 import random
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from langgraph._internal import _queue
 from langgraph.pregel import _checkpoint, _executor, _loop
 
-from fuzzresume.adapters._futures import settle
+from fuzzresume.adapters._surroundings import during, moment, settle
 
 # Not LangGraph's interface, so nothing is typed.
 _QUEUE: Any = _queue
@@ -61,7 +62,7 @@ class Clock:
 
     def now(self, zone: tzinfo | None) -> datetime:
         """The tick as a time, one second each."""
-        return datetime(2020, 1, 1, tzinfo=zone or UTC) + timedelta(seconds=self._tick - _FIRST_TICK)
+        return moment(self._tick - _FIRST_TICK, zone)
 
     def fraction(self) -> float:
         """A number in [0, 1): what tells equal channel versions of two branches apart."""
@@ -84,14 +85,9 @@ class Scope:
 _SCOPE: ContextVar[Scope | None] = ContextVar("fuzzresume_langgraph_scope", default=None)
 
 
-@contextlib.contextmanager
-def scoped(scope: Scope) -> Iterator[None]:
+def scoped(scope: Scope) -> AbstractContextManager[None]:
     """Give LangGraph the surroundings `scope` for the calls made inside."""
-    token = _SCOPE.set(scope)
-    try:
-        yield
-    finally:
-        _SCOPE.reset(token)
+    return during(_SCOPE, scope)
 
 
 class _Deferred(concurrent.futures.Future[Any]):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import selectors
 import warnings
 from collections import deque
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from fuzzresume.adapters._surroundings import unwind
 from fuzzresume.harness.env import Env
 
 T = TypeVar("T")
-
-UNWINDING = 100
-"""How often at most the tasks that a life left on its loop are cancelled; each dead task can end one round."""
 
 
 class _Quiet(selectors.DefaultSelector):
@@ -93,19 +90,5 @@ class Loop:
 
     def close(self) -> None:
         """Cancel until nothing is left, then close. Whatever passes a hook on its way meets its own death."""
-        for _ in range(UNWINDING):
-            left = asyncio.all_tasks(self._loop)
-            if not left:
-                break
-            self._env.dead = True
-            for task in left:
-                task.cancel()
-            with contextlib.suppress(SystemExit):
-                self.run(_ended(left))
-        with contextlib.suppress(SystemExit):
-            self.run(self._loop.shutdown_asyncgens())
+        unwind(self._env, self._loop, self.run)
         self._loop.close()
-
-
-async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
-    await asyncio.wait(tasks)

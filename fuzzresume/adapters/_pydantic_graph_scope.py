@@ -6,12 +6,12 @@ do the original thing outside a `scoped` block. Other lives and other users of p
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +19,7 @@ from anyio import to_thread
 from pydantic_graph import basenode
 from pydantic_graph.persistence import _utils, file
 
+from fuzzresume.adapters._surroundings import during, moment
 from fuzzresume.harness.env import Crash, Env
 
 # Not pydantic-graph's interface, so nothing is typed.
@@ -72,7 +73,7 @@ class Clock:
 
     def now(self, zone: tzinfo | None) -> datetime:
         """The number of identifiers drawn so far as a time, one second each."""
-        return datetime(2020, 1, 1, tzinfo=zone or UTC) + timedelta(seconds=self._ticks)
+        return moment(self._ticks, zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +87,9 @@ class Scope:
 _SCOPE: ContextVar[Scope | None] = ContextVar("fuzzresume_pydantic_graph_scope", default=None)
 
 
-@contextlib.contextmanager
-def scoped(scope: Scope) -> Iterator[None]:
+def scoped(scope: Scope) -> AbstractContextManager[None]:
     """Give pydantic-graph the surroundings `scope` for the calls made inside."""
-    token = _SCOPE.set(scope)
-    try:
-        yield
-    finally:
-        _SCOPE.reset(token)
+    return during(_SCOPE, scope)
 
 
 def _install() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from fuzzresume.harness.target import (
     Target,
     UnknownTarget,
     known_requirements,
+    package_of,
     requirements_of,
     spec_in_registry,
 )
@@ -30,16 +30,16 @@ def pinned_target(name: str, version: str, options: Mapping[str, str]) -> Target
 
 def exact_target(name: str, packages: Mapping[str, str], options: Mapping[str, str]) -> Target:
     """The target `name` at exactly these versions of the packages that decide its behaviour. Raises as `pinned_target`."""
-    declared = {_package(line).lower() for line in known_requirements(name)}
+    declared = {package_of(line).lower() for line in known_requirements(name)}
     for package, version in packages.items():
         if package.lower() not in declared or not VERSION.fullmatch(version):
             raise UnknownTarget(f"{name} cannot be had with {package!r} at {version!r}: that is no version of what it uses")
     exact = [f"{package}=={version}" for package, version in packages.items()]
-    known = {_package(line) for line in exact}
+    known = {package_of(line) for line in exact}
     return _target(
         f"{name}@{next(iter(packages.values()), '')}",
         name,
-        [*exact, *(line for line in requirements_of(name) if _package(line) not in known)],
+        [*exact, *(line for line in requirements_of(name) if package_of(line) not in known)],
         options,
     )
 
@@ -49,14 +49,14 @@ def requirements(name: str, version: str) -> list[str]:
 
     Raises UnknownTarget for a target that needs no framework.
     """
-    found = [_package(line) for line in requirements_of(name)]
+    found = [package_of(line) for line in requirements_of(name)]
     if not found:
         raise UnknownTarget(f"{name}@{version}: {name} has no framework that could have another version")
     framework, *companions = found
     if version == LATEST:
         return [framework, *companions]
     pinned = COMPANIONS.get(f"{framework}=={version}", ())
-    settled = {_package(line) for line in pinned}
+    settled = {package_of(line) for line in pinned}
     return [f"{framework}=={version}", *pinned, *(one for one in companions if one not in settled)]
 
 
@@ -65,7 +65,7 @@ def _target(label: str, name: str, needed: Sequence[str], options: Mapping[str, 
     try:
         target = Target(adapter, options)
     except MissingExtra as missing:
-        more = tuple(_package(line) for line in requirements_of(name, missing.extra))
+        more = tuple(package_of(line) for line in requirements_of(name, missing.extra))
         adapter = _adapter(label, name, (*needed, *(line for line in more if line not in needed)), fresh)
         target = Target(adapter, options)
     adapter.ready(target.options)
@@ -106,8 +106,3 @@ def _modules(spec: str) -> dict[str, str]:
     if found is None or not found.submodule_search_locations:
         raise NoEnvironment(f"the adapter {spec} is in no package, so no other environment can import it")
     return {top: str(Path(next(iter(found.submodule_search_locations))))}
-
-
-def _package(requirement: str) -> str:
-    """The package that a requirement names, without extras, versions and markers."""
-    return re.split(r"[^\w.-]", requirement.strip())[0]

@@ -246,7 +246,12 @@ def installed_version(name: str) -> str:
     if name in ("reference", "mutant"):
         return metadata.version("fuzzresume")
     found = requirements_of(name)
-    return (_metadata_version(re.split(r"[^\w.-]", found[0])[0]) or "") if found else ""
+    return (_metadata_version(package_of(found[0])) or "") if found else ""
+
+
+def package_of(requirement: str) -> str:
+    """The package that a requirement names, without extras, versions and markers."""
+    return re.split(r"[^\w.-]", requirement.strip())[0]
 
 
 def requirements_of(name: str, extra: str = "") -> list[str]:

@@ -16,6 +16,7 @@ from fuzzresume.contract.workload import Question, Token, Workload
 from fuzzresume.harness.adapter import Adapter
 from fuzzresume.harness.env import Crash, Env
 from fuzzresume.harness.ledger import LedgerReader, LedgerWriter
+from fuzzresume.harness.session import crash_points
 
 WORKLOAD = Workload.linear()
 
@@ -126,3 +127,8 @@ def texts(outcome: Outcome) -> tuple[str, ...]:
 def asked(outcome: Outcome) -> list[str]:
     assert outcome.kind == "parked" and outcome.announced
     return [one.question.text for one in outcome.asked]
+
+
+def points(passed: list[str]) -> list[CrashPoint]:
+    """A kill at each hook."""
+    return [point for point in crash_points(passed) if point.by == "kill"]

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ pytest.importorskip("autogen_agentchat")
 
 from autogen_lives import COMBINATIONS, DEFAULTS, PROGRAMS, Run
 from campaigns import campaign
-from lives import TRACE, WHOLE, WORKLOAD, asked, inspect, recover, restart, resume, start, texts
+from lives import TRACE, WHOLE, WORKLOAD, asked, inspect, points, recover, restart, resume, start, texts
 
 from fuzzresume.adapters._autogen_store import state_file, thread_of
 from fuzzresume.adapters.autogen import ADAPTER
@@ -57,15 +56,6 @@ def new_run(tmp_path: Path) -> Iterator[NewRun]:
     yield make
     for run in runs:
         run.reload()
-
-
-def points(passed: list[str]) -> list[CrashPoint]:
-    counted: Counter[str] = Counter()
-    found = []
-    for hook in passed:
-        counted[hook] += 1
-        found.append(CrashPoint(hook, counted[hook]))
-    return found
 
 
 def finish(run: Run) -> Outcome:

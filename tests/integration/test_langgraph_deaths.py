@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 pytest.importorskip("langgraph")
 
 from langgraph_lives import APIS, DEFAULTS, Run, rows
-from lives import TRACE, WORKLOAD, asked, inspect, recover, restart, resume, start
+from lives import TRACE, WORKLOAD, asked, inspect, points, recover, restart, resume, start
 
 from fuzzresume.adapters._langgraph_store import database, reading
 from fuzzresume.adapters.langgraph import ADAPTER
@@ -25,15 +24,6 @@ from fuzzresume.harness.env import Crash, Env, TaskFailure, Unsupported
 from fuzzresume.harness.images import ImageSession
 from fuzzresume.harness.sessions import open_session
 from fuzzresume.harness.target import Target
-
-
-def points(passed: list[str]) -> list[CrashPoint]:
-    counted: Counter[str] = Counter()
-    found = []
-    for hook in passed:
-        counted[hook] += 1
-        found.append(CrashPoint(hook, counted[hook]))
-    return found
 
 
 @pytest.mark.parametrize("api", APIS)
