@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from fuzzresume.adapters._langgraph_callers import Caller, caller
+from fuzzresume.adapters._langgraph_programs import delivering
 from fuzzresume.adapters._langgraph_scope import Clock, Scope, scoped
 from fuzzresume.adapters._langgraph_store import THREAD
 from fuzzresume.contract.observation import Asked, Outcome
@@ -45,9 +46,10 @@ class LangGraphCalls:
 
     async def resume(self, question: Question, answer: str, *, address: str | None, branch: str | None) -> Outcome:
         """`invoke(Command(resume=…), C)`; addressed, the answer is keyed by the interrupt's id."""
-        if address is None:
-            return await self._deliver(question, answer, branch)
-        return await self._invoke(Command(resume={address.partition("/")[2]: answer}), branch)
+        with delivering(answer) as given:
+            if address is None:
+                return await self._deliver(question, given, branch)
+            return await self._invoke(Command(resume={address.partition("/")[2]: given}), branch)
 
     async def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
         """`invoke(Command(resume=answer), C)` with the question's checkpoint id in the config.
@@ -55,12 +57,14 @@ class LangGraphCalls:
         In two calls, `invoke(None, C@checkpoint)` first asks again on a branch of its own, which then is the latest.
         """
         checkpoint = address.partition("/")[0]
-        if not self._two_calls:
-            return await self._deliver(question, answer, checkpoint)
-        if question.index > 1:
-            raise Unsupported("a fork in two calls asks the gate's first question again, not this one")
-        asked = await self._invoke(None, checkpoint)
-        return await self._deliver(question, answer, None) if asked.kind == "parked" else asked
+        if self._two_calls:
+            if question.index > 1:
+                raise Unsupported("a fork in two calls asks the gate's first question again, not this one")
+            asked = await self._invoke(None, checkpoint)
+            if asked.kind != "parked":
+                return asked
+        with delivering(answer) as given:
+            return await self._deliver(question, given, None if self._two_calls else checkpoint)
 
     async def recover(self, *, branch: str | None) -> Outcome:
         """`invoke(None, C)`."""
@@ -80,7 +84,7 @@ class LangGraphCalls:
             config["configurable"]["remit_inspect"] = True
         return config
 
-    async def _deliver(self, question: Question, answer: str, checkpoint: str | None) -> Outcome:
+    async def _deliver(self, question: Question, answer: str | None, checkpoint: str | None) -> Outcome:
         """The bare answer; keyed by the interrupt's id, as `get_state` tells it, only after LangGraph demanded one.
 
         What LangGraph counts as pending is more than `get_state` shows (it keeps an earlier epoch's interrupts), so its

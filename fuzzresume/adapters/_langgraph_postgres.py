@@ -194,7 +194,7 @@ def reading(store: Store) -> Iterator[PostgresReader]:
 
 def tamper_kinds(options: Mapping[str, str]) -> tuple[str, ...]:
     """The kinds of damage; a field is declared only where a schema is."""
-    return ("truncated", *(("dropped-field", "wrong-type") if options["api"] == "graph" else ()))
+    return ("truncated", *(("dropped-field", "wrong-type") if options["api"] != "functional" else ()))
 
 
 _DAMAGE: Mapping[str, str] = {

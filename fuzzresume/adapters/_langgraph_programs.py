@@ -1,6 +1,9 @@
 """The workload as LangGraph programs: a graph and an entrypoint, each with plain or with async task bodies."""
 
+import contextlib
 import operator
+from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
@@ -9,14 +12,34 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from pydantic import create_model
 
+from fuzzresume.adapters._surroundings import during
 from fuzzresume.harness.env import Env
+
+NULL = "null"
+"""The value of an answer that LangGraph is given as `None`."""
+
+_NAMELESS: ContextVar[str] = ContextVar("fuzzresume_langgraph_nameless", default="None")
 
 # Not `from __future__ import annotations`: LangGraph takes channel types from the annotations of `entrypoint` functions.
 
 
+@contextlib.contextmanager
+def delivering(answer: str) -> Iterator[str | None]:
+    """What LangGraph is given for an answer, during the call that delivers it: the answer, or `None` for the value `null`.
+
+    A `None` does not say which answer it is. A body that gets one takes it for the answer of the call under way; in a call
+    that delivers no `null`, nobody can say whose it is, and the effect shows `None`.
+    """
+    if answer.partition("=")[2] != NULL:
+        yield answer
+        return
+    with during(_NAMELESS, answer):
+        yield None
+
+
 def program(env: Env, saver: Any, *, awaited: bool = False) -> Any:
     """The program of `env`'s options over `saver`; `awaited`: its bodies are coroutines, for `ainvoke` alone."""
-    if env.options["api"] == "graph":
+    if env.options["api"] != "functional":
         return _graph(env, saver, awaited)
     return _awaited_entrypoint(env, saver) if awaited else _entrypoint(env, saver)
 
@@ -24,14 +47,15 @@ def program(env: Env, saver: Any, *, awaited: bool = False) -> Any:
 def _graph(env: Env, saver: Any, awaited: bool) -> Any:
     """A compiled `StateGraph`: one node a task, in order. State, nodes and names are this life's own."""
     graph: Any = StateGraph(_pydantic_state() if env.options["schema"] == "pydantic" else _typed_state())
-    before = START
-    for number in env.workload.order:
-        name = f"t{number}"
+    names = {number: f"t{number}" for number in env.workload.order}
+    graph.add_edge(START, next(iter(names.values())))
+    for (number, name), after in zip(names.items(), [*names.values(), END][1:], strict=True):
         # A partial, because LangGraph parses a plain function's source in search of subgraphs, in every life again.
         graph.add_node(name, partial(_awaited_node if awaited else _node, env, number))
-        graph.add_edge(before, name)
-        before = name
-    graph.add_edge(before, END)
+        if env.options["api"] == "routed":
+            graph.add_conditional_edges(name, partial(_awaited_route if awaited else _route, env, number, after), [after])
+        else:
+            graph.add_edge(name, after)
     return graph.compile(checkpointer=saver)
 
 
@@ -83,6 +107,17 @@ async def _awaited_node(env: Env, number: int, state: Any) -> dict[str, Any]:
     return await _awaited_work(env, number, state["marks"] if isinstance(state, dict) else state.marks)
 
 
+def _route(env: Env, number: int, after: str, state: Any) -> str:
+    """The routing function behind a node. LangGraph runs it as a part of the node's task, whose failure its own one is."""
+    env.hook(f"effect.route:{number}")
+    return after
+
+
+async def _awaited_route(env: Env, number: int, after: str, state: Any) -> str:
+    await env.awaited_hook(f"effect.route:{number}")
+    return after
+
+
 def _step(env: Env, number: int) -> Any:
     def step(marks: list[str]) -> dict[str, Any]:
         return _work(env, number, marks)
@@ -109,4 +144,5 @@ async def _awaited_work(env: Env, number: int, marks: list[str]) -> dict[str, An
 
 def _answers(env: Env, number: int) -> list[Any]:
     env.enter(number)
-    return [interrupt(question.text) for question in env.workload.questions(number)]
+    given = [interrupt(question.text) for question in env.workload.questions(number)]
+    return [_NAMELESS.get() if one is None else one for one in given]

@@ -47,7 +47,7 @@ class RemitSqliteSaver(HookedSqliteSaver, _Sqlite):  # type: ignore[misc]
 
 def wrapped(env: Env, clock: Clock) -> RemitMemorySaver | RemitSqliteSaver:
     """The saver of `env`'s options, wrapped as `wrap` says; where a schema is declared, the validator holds it."""
-    validator = valid_state if env.options["api"] == "graph" else None
+    validator = valid_state if env.options["api"] != "functional" else None
     if env.options["saver"] == "memory":
         return RemitMemorySaver(env, clock, remit_validator=validator)
     gate = env.options["wrap"] == "remit-gate"

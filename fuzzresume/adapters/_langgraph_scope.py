@@ -12,7 +12,7 @@ import contextlib
 import random
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,8 +29,12 @@ _QUEUE: Any = _queue
 _EXECUTOR: Any = _executor
 _CHECKPOINT: Any = _checkpoint
 
-RECORDING = frozenset({"put_writes", "_checkpointer_put_after_previous"})
-"""The functions that LangGraph submits in order to write records."""
+PUT_OFF = {
+    "inline": frozenset[str](),
+    "queue": frozenset({"put_writes", "_checkpointer_put_after_previous"}),
+    "late-writes": frozenset({"put_writes"}),
+}
+"""By executor: which of the functions are put off that LangGraph submits to write what tasks wrote, and checkpoints."""
 
 _FIRST_TICK = 0x1F0_0000_0000_0000
 """The 60-bit timestamp before the first identifier of a run."""
@@ -76,7 +80,7 @@ def _timestamp(identifier: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One life's surroundings: its clock and who runs what LangGraph submits (`inline`, `queue` or `threads`)."""
+    """One life's surroundings: its clock, and who runs what LangGraph submits, as the option `executor` says."""
 
     clock: Clock
     executor: str
@@ -111,13 +115,13 @@ class _Deferred(concurrent.futures.Future[Any]):
 
 
 class CallerExecutor(contextlib.AbstractContextManager["CallerExecutor"]):
-    """Runs everything in the calling thread: tasks when they are submitted; records too, or late (`lazy`), in order.
+    """Runs everything in the calling thread: tasks when they are submitted; records too, or late (`put_off`), in order.
 
     An exception ends up in the future; a death (any other BaseException) passes straight through to the caller.
     """
 
-    def __init__(self, lazy: bool) -> None:
-        self._lazy = lazy
+    def __init__(self, put_off: Container[str]) -> None:
+        self._put_off = put_off
         self._late: deque[tuple[_Deferred, Callable[[], Any]]] = deque()
 
     def __exit__(self, *_: object) -> None:
@@ -132,7 +136,7 @@ class CallerExecutor(contextlib.AbstractContextManager["CallerExecutor"]):
             waiter: concurrent.futures.Future[Any] = concurrent.futures.Future()
             waiter.set_result(None)
             return waiter
-        if self._lazy and getattr(meant, "__name__", "") in RECORDING:
+        if getattr(meant, "__name__", "") in self._put_off:
             late = _Deferred(self)
             self._late.append((late, lambda: fn(*args, **kwargs)))
             return late
@@ -157,7 +161,7 @@ def _install() -> None:
         scope = _SCOPE.get()
         if scope is None or scope.executor == "threads":
             return stock_executor(config)
-        return CallerExecutor(lazy=scope.executor == "queue")
+        return CallerExecutor(PUT_OFF[scope.executor])
 
     def uuid6(node: int | None = None, clock_seq: int | None = None) -> Any:
         scope = _SCOPE.get()

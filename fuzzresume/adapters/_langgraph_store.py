@@ -216,7 +216,7 @@ def _completed(reader: Reader, checkpoint: str, api: str) -> tuple[int, ...]:
     # Writes are folded into the checkpoint that follows; once there is one, they say nothing about this position.
     pending = () if reader.has_child(checkpoint) else record.writes
     values = record.values
-    if api == "graph":
+    if api != "functional":
         earlier = _before_epoch(reader, record, "marks")
         whole = list(values.get("marks", ()))
         single = [mark for channel, value in pending if channel == "marks" for mark in value]
@@ -251,7 +251,7 @@ def tamper_kinds(options: Mapping[str, str]) -> tuple[str, ...]:
         from fuzzresume.adapters import _langgraph_postgres
 
         return _langgraph_postgres.tamper_kinds(options)
-    return ("truncated", "empty", *(("dropped-field", "wrong-type") if options["api"] == "graph" else ()))
+    return ("truncated", "empty", *(("dropped-field", "wrong-type") if options["api"] != "functional" else ()))
 
 
 def tamper(store: Store, kind: str) -> None:

