@@ -25,7 +25,7 @@ from fuzzresume.report.usage import fail
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What all campaigns of one command have in common; `budget` is each target's own."""
+    """What all campaigns of one command have in common; `budget` is each target's own, `listeners` hear all of them."""
 
     seed: int
     budget: Budget
@@ -34,6 +34,7 @@ class Setup:
     phases: Sequence[str] = PHASES
     known: Sequence[Trace] = ()
     corpus: Sequence[Trace] = ()
+    listeners: Sequence[Handler] = ()
 
     def campaign(self, target: Target, pinned: Mapping[str, str], executor: Executor, handler: Handler) -> Campaign:
         """The campaign of a target, whose findings are confirmed and written to `out`."""
@@ -43,7 +44,7 @@ class Setup:
             executor,
             self.seed,
             self.budget,
-            [handler],
+            [handler, *self.listeners],
             Confirmer(executor),
             TraceFolder(self.out).save,
             self.opinion,
@@ -100,8 +101,12 @@ def prepare(out: Path, files: Iterable[Path | None], tlc: bool, jar: Path | None
     """Prove that traces and reports can be written, and find TLC if it is wanted. Ends the program where that fails."""
     try:
         require_writable(out)
-        for file in files:
+        named: set[Path] = set()
+        for file in filter(None, files):
             require_file(file)
+            if file.absolute() in named:
+                fail(f"{file}: two reports cannot be written to one file")
+            named.add(file.absolute())
         return SecondOpinion(jar, java) if tlc else None
     except (TlcMissing, OSError) as error:
         fail(str(error))

@@ -16,9 +16,10 @@ from fuzzresume.campaign.events import Handler, TargetReport
 from fuzzresume.campaign.gallery import gallery, that_could_be_drawn
 from fuzzresume.campaign.matrix import Matrix, Row, row_of
 from fuzzresume.cli_campaign import Setup, prepare, say_unasked, time_of
-from fuzzresume.cli_files import write_file
+from fuzzresume.cli_outputs import Events, Html, Junit, Outputs, Sarif, Summary
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.harness.target import BadOption, Target, TargetError, UnknownTarget, parse_target
+from fuzzresume.report.account import Account
 from fuzzresume.report.exit_codes import Exit, exit_code
 from fuzzresume.report.matrix_json import matrix_json
 from fuzzresume.report.matrix_markdown import matrix_markdown
@@ -45,6 +46,11 @@ def matrix(
     ] = None,
     json: Annotated[Path | None, typer.Option(help="Write the matrix as JSON to this file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the matrix as Markdown to this file.")] = None,
+    junit: Junit = None,
+    sarif: Sarif = None,
+    summary: Summary = None,
+    html: Html = None,
+    events: Events = None,
     out: Annotated[Path, typer.Option(help="Folder for the traces of findings.")] = Path(".fuzzresume"),
     tlc: Annotated[bool, typer.Option("--tlc/--no-tlc", help="Ask TLC about every finding, where it is installed.")] = True,
     jar: cli_tla.Jar = None,
@@ -57,21 +63,25 @@ def matrix(
     """
     seconds = time_of(max_time, max_runs)
     pinned = options_of(option or [])
-    setup = Setup(seed, Budget(seconds, max_runs), out, prepare(out, [json, markdown], tlc, jar, java))
+    outputs = Outputs(events, junit=junit, sarif=sarif, summary=summary, html=html)
+    opinion = prepare(out, [json, markdown, *outputs.paths], tlc, jar, java)
     with Screen(stderr=True).status("starting") as status:
         chosen = {name: find(name, pinned) for name in dict.fromkeys(targets or PINS)}
         require_used(pinned, chosen.values())
+        setup = Setup(seed, Budget(seconds, max_runs), out, opinion, listeners=outputs.begin(seed))
         rows, reports = fuzz_all(chosen, pinned, setup, Live(status))
     result = Matrix(seed, seconds, max_runs, rows)
     console = Screen()
     print_matrix(console, result)
-    if unasked := say_unasked(setup.opinion, reports):
+    if unasked := say_unasked(opinion, reports):
         console.print(unasked, style="dim", markup=False, highlight=False)
     code = exit_of(result, reports)
-    if json is not None:
-        write_file(json, matrix_json(result, code))
-    if markdown is not None:
-        write_file(markdown, matrix_markdown(result))
+    unusable = [f"{row.target}: {row.unusable}" for row in rows if row.unusable]
+    outputs.write(
+        Account(seed, reports, code, unusable),
+        (json, lambda: matrix_json(result, code)),
+        (markdown, lambda: matrix_markdown(result)),
+    )
     raise typer.Exit(code)
 
 

@@ -31,10 +31,19 @@ def write_whole(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            # A temporary file is its owner's alone; this one is to be read as any other that the user makes.
+            os.fchmod(handle, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """The permissions that new files do not get; there is no way to ask but to set them."""
+    present = os.umask(0o077)
+    os.umask(present)
+    return present
 
 
 def require_writable(folder: Path) -> None:

@@ -111,7 +111,12 @@ def ended_by(error: BaseException) -> Outcome:
             return Outcome("failed", task=link.task)
         if planted := _PLANTED.search(str(link)):
             return Outcome("failed", task=int(planted.group(1)))
-    return Outcome("refused", error=type(error).__name__, message=str(error)[:MESSAGE_LIMIT])
+    return Outcome("refused", error=type(error).__name__, message=_text(error)[:MESSAGE_LIMIT])
+
+
+def _text(error: BaseException) -> str:
+    """What an error says, as text that can be written: a framework may quote half a surrogate pair."""
+    return str(error).encode(errors="backslashreplace").decode()
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

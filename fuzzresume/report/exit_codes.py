@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from fuzzresume.campaign.events import TargetReport
+from fuzzresume.campaign.regress import GONE
 
 
 class Exit(IntEnum):
@@ -18,9 +19,10 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # Ctrl-C: what was found is kept and printed
 
 
-def exit_code(reports: Iterable[TargetReport]) -> Exit:
+def exit_code(reports: Iterable[TargetReport], *, fixed: bool = False) -> Exit:
     """The exit code of a campaign: an interrupt first, then a finding that TLC contradicts, for then nothing of what is
-    said can be trusted; then the worst of its targets. Findings that were known before are not counted."""
+    said can be trusted; then the worst of its targets. Findings that were known before are not counted, unless `fixed`
+    asks for those that no longer show to count as a violation."""
     reports = list(reports)
     verdicts = {v.verdict for report in reports for v in report.verdicts.values()}
     if any(report.interrupted for report in reports):
@@ -28,6 +30,8 @@ def exit_code(reports: Iterable[TargetReport]) -> Exit:
     if any(finding.tlc == "contradicted" for report in reports for finding in report.findings):
         return Exit.UNDETERMINED
     if any(f.verdict == "violated" and not f.flaky for report in reports for f in report.findings):
+        return Exit.VIOLATED
+    if fixed and any(c.known and c.outcome == GONE for report in reports for c in report.checked):
         return Exit.VIOLATED
     if "unexercised" in verdicts or any(report.troubles for report in reports):
         return Exit.UNDETERMINED

@@ -38,7 +38,7 @@ def _depth(report: TargetReport) -> list[str]:
 
 
 def _findings(report: TargetReport) -> str:
-    broken = [finding for finding in report.findings if finding.verdict == "violated"]
+    broken = [finding for finding in report.findings if finding.verdict == "violated" and not finding.flaky]
     if not broken:
         return "Nothing new was found." if report.known else "Nothing was found."
     minimal = sum(finding.minimal for finding in broken)
