@@ -11,19 +11,32 @@ from typing import Annotated
 
 import typer
 
-from fuzzresume import __version__, cli_check, cli_environments, cli_matrix, cli_race, cli_sweep, cli_tla
+from fuzzresume import (
+    __version__,
+    cli_baseline,
+    cli_check,
+    cli_corpus,
+    cli_environments,
+    cli_matrix,
+    cli_race,
+    cli_repro,
+    cli_sweep,
+    cli_tla,
+    cli_trace,
+)
 from fuzzresume.campaign.campaign import Budget
 from fuzzresume.campaign.events import TargetReport
+from fuzzresume.campaign.lookup import DATABASE
 from fuzzresume.campaign.phases import PHASES
-from fuzzresume.campaign.replay import moved_versions, replay_trace
-from fuzzresume.campaign.shrink import shrink as shrink_trace
+from fuzzresume.cli_baseline import known_of
 from fuzzresume.cli_campaign import Setup, phases_of, prepare, say_unasked, targets_of, time_of
-from fuzzresume.cli_files import trace_of, traces_of, write_file
+from fuzzresume.cli_corpus import opened
+from fuzzresume.cli_files import OUT, traces_of
+from fuzzresume.cli_outputs import Events, Html, Junit, Outputs, Sarif, Summary, known_files
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.contract.properties import PROPERTIES
-from fuzzresume.contract.trace import dumps
-from fuzzresume.contract.words import say_commands, say_explanation
 from fuzzresume.harness.target import available, parse_target
+from fuzzresume.report.account import Account
 from fuzzresume.report.campaign_json import campaign_json
 from fuzzresume.report.exit_codes import Exit, exit_code
 from fuzzresume.report.terminal import Screen, Terminal, plain
@@ -37,11 +50,17 @@ app = typer.Typer(
     epilog="Exit codes: 0 nothing violated, 1 violated, 2 usage, 3 undetermined, 130 interrupted.",
 )
 app.add_typer(cli_tla.app, name="tla")
+app.add_typer(cli_baseline.app, name="baseline")
+app.add_typer(cli_corpus.app, name="corpus")
 app.command()(cli_sweep.sweep)
 app.command()(cli_race.race)
 app.command()(cli_check.check_adapter)
 app.command()(cli_matrix.matrix)
 app.command()(cli_environments.prepare)
+app.command()(cli_trace.shrink)
+app.command()(cli_trace.replay)
+app.command()(cli_trace.show)
+app.command()(cli_repro.repro)
 
 
 def main() -> None:
@@ -95,13 +114,24 @@ def fuzz(
     seed: Annotated[int, typer.Option(help="Same seed, same versions: same findings.")] = 0,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="Pin an option.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the campaign as JSON to this file.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the traces of findings.")] = Path(".fuzzresume"),
+    junit: Junit = None,
+    sarif: Sarif = None,
+    summary: Summary = None,
+    html: Html = None,
+    events: Events = None,
+    out: Annotated[Path, typer.Option(help="Folder for the traces of findings.")] = OUT,
     phases: Annotated[
         str, typer.Option(metavar="NAMES", help=f"Phases to go through, separated by commas. Default {','.join(PHASES)}.")
     ] = ",".join(PHASES),
     profile: Annotated[
         list[Path] | None, typer.Option(help="Known findings, a trace or a folder of them: the campaign looks past them.")
     ] = None,
+    baseline: Annotated[
+        list[Path] | None, typer.Option(help="Known findings, a file that `fuzzresume baseline` keeps: as --profile.")
+    ] = None,
+    fail_on_fixed: Annotated[
+        bool, typer.Option("--fail-on-fixed", help="Exit with 1 also where a known finding no longer reproduces.")
+    ] = False,
     corpus: Annotated[list[Path] | None, typer.Option(help="Traces to try first, a file or a folder of them.")] = None,
     tlc: Annotated[bool, typer.Option("--tlc/--no-tlc", help="Ask TLC about every finding, where it is installed.")] = True,
     jar: cli_tla.Jar = None,
@@ -111,92 +141,31 @@ def fuzz(
     seconds = time_of(max_time, max_runs)
     pinned = options_of(option or [])
     wanted = phases_of(phases)
-    known, seeds = traces_of(profile or []), traces_of(corpus or [])
+    known, seeds = [*traces_of(profile or []), *known_of(baseline or [])], traces_of(corpus or [])
+    known_in = known_files(profile or [])
     chosen, missing = targets_of(targets, pinned)
-    opinion = prepare(out, [json], tlc, jar, java)
+    outputs = Outputs(events, junit=junit, sarif=sarif, summary=summary, html=html)
+    opinion = prepare(out, [json, *outputs.paths], tlc, jar, java)
     budget = Budget(seconds / max(len(chosen), 1) if seconds is not None else None, max_runs)
-    setup = Setup(seed, budget, out, opinion, wanted, known, seeds)
     console = Screen()
     for line in missing:
         plain(stderr=True).print(f"fuzzresume: {line}")
     reports: list[TargetReport] = []
-    with workspace() as executor:
+    with opened(out / DATABASE, create=True) as book, workspace() as executor:
+        recorder = book.recorder(pinned=pinned, phases=wanted, budget=budget, exit_code=exit_code)
+        setup = Setup(seed, budget, out, opinion, wanted, known, seeds, [*outputs.begin(seed), recorder])
         for target in chosen:
             reports.append(setup.campaign(target, pinned, executor, Terminal(console)).run())
             if reports[-1].interrupted:
                 break
     if unasked := say_unasked(opinion, reports):
         console.print(unasked, style="dim", markup=False, highlight=False)
-    code = exit_code(reports)
+    code = exit_code(reports, fixed=fail_on_fixed)
     if missing and code is Exit.OK:
         code = Exit.UNDETERMINED
-    if json is not None:
-        write_file(json, campaign_json(seed, reports, code))
+    account = Account(seed, reports, code, missing, known_in)
+    outputs.write(account, (json, lambda: campaign_json(seed, reports, code)))
     raise typer.Exit(code)
-
-
-@app.command()
-def shrink(
-    trace: Annotated[Path, typer.Argument(help="A trace file, from wherever.")],
-    to: Annotated[Path | None, typer.Option(help="Write the smaller trace to this file. Default: NAME.small.json.")] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Shrink it on the versions that it recorded.")] = False,
-) -> None:
-    """Make a trace as small as it gets: shrunk (exit 1, it still violates), nothing to shrink (0), cannot run (3)."""
-    loaded = trace_of(trace)
-    path = to or trace.with_name(f"{trace.name.removesuffix('.json')}.small.json")
-    with workspace(loaded.workload) as executor:
-        result = shrink_trace(executor, loaded, exact=exact)
-    console = plain()
-    if (finding := result.finding) is None:
-        console.print(f"{trace.name}: {result.why}")
-        raise typer.Exit(Exit.OK if result.why.startswith("the contract") else Exit.UNDETERMINED)
-    write_file(path, dumps(finding.to_trace()))
-    minimal = "1-minimal" if finding.minimal else "not minimal: the budget was used up"
-    console.print(f"{finding.id} RR-{finding.property_name} {finding.title}")
-    for i, line in enumerate(finding.words, 1):
-        console.print(f"{i}. {line}")
-    console.print(
-        f"{len(loaded.commands)} commands → {len(finding.commands)}, {minimal}, {finding.executions} executions · "
-        f"confirmed {finding.confirmed} · {path}"
-    )
-    if moved := moved_versions(loaded.packages, finding.target.packages):
-        console.print(f"on other versions than the trace's: {moved}")
-    raise typer.Exit(Exit.VIOLATED)
-
-
-@app.command()
-def replay(
-    trace: Annotated[Path, typer.Argument(help="A trace file that a campaign wrote.")],
-    record: Annotated[Path | None, typer.Option(help="Write the trace, with what was seen this time, to this file.")] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Replay on the versions that the trace recorded, whatever is installed.")
-    ] = False,
-) -> None:
-    """Replay a trace in real processes: reproduces (exit 1), no longer reproduces (0), cannot run (3)."""
-    loaded = trace_of(trace)
-    with workspace(loaded.workload) as executor:
-        result = replay_trace(executor, loaded, exact=exact)
-    if record is not None and result.outcome != "cannot run":
-        write_file(record, dumps(result.trace))
-    console = plain()
-    console.print(f"{trace.name}: {result.words}")
-    raise typer.Exit({"reproduces": Exit.VIOLATED, "no longer reproduces": Exit.OK}.get(result.outcome, Exit.UNDETERMINED))
-
-
-@app.command()
-def show(trace: Annotated[Path, typer.Argument(help="A trace file.")]) -> None:
-    """Print a trace in words."""
-    loaded = trace_of(trace)
-    console = plain()
-    packages = ", ".join(f"{name} {version}" for name, version in loaded.packages.items())
-    console.print(f"{loaded.target} · {packages}\noptions " + " ".join(f"{k}={v}" for k, v in loaded.options.items()))
-    for i, line in enumerate(say_commands(loaded.workload, loaded.commands), 1):
-        console.print(f"{i}. {line}")
-    if (found := loaded.found) is not None:
-        console.print(f"{found.id} RR-{found.property} {found.cls}\nexpected  {found.expected}\nobserved  {found.observed}")
-        if found.explained_by:
-            console.print(f"explained by {say_explanation(found.explained_by)}")
-    raise typer.Exit(Exit.OK)
 
 
 @app.command()

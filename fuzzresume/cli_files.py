@@ -1,13 +1,18 @@
-"""The files that a command line names: traces to read, reports to write."""
+"""The files that a command line names: traces to read, by path or by a finding's id, and reports to write."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fuzzresume.campaign.corpus_file import CorpusError
+from fuzzresume.campaign.lookup import FINDING, UnknownFinding, find
 from fuzzresume.campaign.store import require_writable, write_whole
 from fuzzresume.contract.trace import Trace, TraceError, load
 from fuzzresume.report.usage import fail
+
+OUT = Path(".fuzzresume")
+"""Where a campaign writes when it is not told otherwise, so where a finding's id is looked for."""
 
 
 def files_of(paths: Sequence[Path]) -> Iterator[Path]:
@@ -25,16 +30,22 @@ def files_of(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def trace_of(path: Path) -> Trace:
-    """The trace in a file. Ends the program where there is none."""
+    """The trace in a file, or of the finding that has this id (`FD-2dc830`). Ends the program where there is none."""
     try:
+        if not path.exists() and FINDING.fullmatch(str(path)):
+            return find(str(path), OUT)
         return load(path)
-    except TraceError as error:
+    except (TraceError, UnknownFinding, CorpusError) as error:
         fail(str(error))
 
 
 def traces_of(paths: Sequence[Path]) -> list[Trace]:
-    """The traces in files and folders. Ends the program at the first that is none."""
-    return [trace_of(path) for path in files_of(paths)]
+    """The traces in files and folders, and of findings named by their ids. Ends the program at the first that is none."""
+    found = []
+    for path in paths:
+        named = FINDING.fullmatch(str(path)) and not path.exists()
+        found += [trace_of(path)] if named else [trace_of(file) for file in files_of([path])]
+    return found
 
 
 def require_file(path: Path | None) -> None:

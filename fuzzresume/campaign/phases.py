@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from fuzzresume.campaign.atlas import Atlas
-from fuzzresume.campaign.random_phase import BATCH, random_phase
 from fuzzresume.campaign.walks import STEPS, Enumeration, Tour
 
 if TYPE_CHECKING:
@@ -22,6 +21,9 @@ PHASES = ("regress", "enumerate", "tour", "random", "race", "minimise")
 
 CRASHES, SPECIALS = 4, 12
 """What a run of a tour may spend: enough to go on after each pair, and few enough for the judge to follow all the worlds."""
+
+BATCH = 10
+"""Runs of a batch of the random phase: between batches the budget is looked at and a new seed drawn."""
 
 SLICE = 10
 """Runs of another option value's tour before the next one's turn."""
@@ -130,6 +132,9 @@ class RandomPhase:
 
     def step(self) -> bool:
         """One batch."""
+        # Only who runs it waits for Hypothesis.
+        from fuzzresume.campaign.random_phase import random_phase
+
         random_phase(self._campaign)
         return True
 

@@ -15,6 +15,7 @@ from hypothesis.errors import FlakyStrategyDefinition
 from hypothesis.stateful import get_state_machine_test
 
 from fuzzresume.campaign.findings import options_text
+from fuzzresume.campaign.phases import BATCH
 from fuzzresume.contract.commands import CrashPoint, Op
 from fuzzresume.contract.menu import Label, abstract
 from fuzzresume.contract.monitor import Violation
@@ -25,9 +26,6 @@ from fuzzresume.machines.linear import LinearMachine
 
 if TYPE_CHECKING:
     from fuzzresume.campaign.campaign import Campaign
-
-BATCH = 10
-"""Runs a batch: between batches the budget is looked at and a new seed drawn."""
 
 REWARD = 2
 """How much likelier a command is that was never sent in its state: as if it stood there so many times more."""

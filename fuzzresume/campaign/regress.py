@@ -19,6 +19,9 @@ from fuzzresume.harness.target import Target, TargetError
 if TYPE_CHECKING:
     from fuzzresume.campaign.campaign import Campaign
 
+GONE = "no longer shows"
+"""What is said of a known finding that is fixed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -67,7 +70,7 @@ class Regress:
         campaign.commands += done.sent
         campaign.counts[self.name].commands += done.sent
         if done.violation is None:
-            return f"cannot run: {done.stopped}" if done.stopped else "no longer shows"
+            return f"cannot run: {done.stopped}" if done.stopped else GONE
         if known:
             diagnosis = diagnose(executor.reference, done.violation, profile, target)
             name = trace.found.id if trace.found is not None else ""

@@ -1,0 +1,161 @@
+"""What a script has to do and to see: a trace cut into processes, with what was seen and what would have been legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fuzzresume.contract.commands import ELSEWHERE, Command, letters
+from fuzzresume.contract.monitor import FIRST, Seen, Sight, advance, replay
+from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.state import Expect
+from fuzzresume.contract.trace import Found, Trace
+from fuzzresume.contract.words import say_commands
+from fuzzresume.contract.workload import Mark, Token
+
+Shown = dict[str, Any]
+"""What a command shows, as a script compares it: `outcome`, `effects`, and where they count `asks`, `state`, `recorded` (the
+tasks that the store records) and `shows` (the answers in the state shown; of what is legal, all that may be there); of what
+is legal also `hides`, an answer that must not be in the state shown."""
+
+FRESH_PROCESS = frozenset({"recover", "race", "tamper"})
+"""Commands that no earlier process makes: it has ended before them."""
+
+
+class NoScript(Exception):
+    """No script can be written for a trace; the message says why in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of the script. `number` counts from 1, `process` is the one that makes it, also from 1."""
+
+    number: int
+    words: str
+    command: Command
+    process: int
+
+
+class Plan:
+    """A trace as a script replays it. Raises NoScript where a script could not tell.
+
+    A script sees less than the harness: it does not know which tasks were entered again, and it reads what the store
+    records only where the violation rests on that (`reads_store`).
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        if trace.found is None or not trace.seen:
+            raise NoScript("the trace does not say what was found and seen; replay it with --record first")
+        self.trace = trace
+        self.found: Found = trace.found
+        self.names: Mapping[str, str] = {token.text: name for token, name in letters(trace.commands).items()}
+        for command in trace.commands:
+            _require_expressible(command)
+        self._reference = Reference(trace.workload)
+        self._profile = frozenset(self.found.beyond)
+        self.reads_store = not self._violates(reads_store=False)
+        if self.reads_store and not self._violates(reads_store=True):
+            raise NoScript("only the entering of a task shows the violation, and no script sees that")
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The commands, each with its process."""
+        process, fresh, steps = 0, True, []
+        words = say_commands(self.trace.workload, self.trace.commands)
+        for number, (command, seen, said) in enumerate(zip(self.trace.commands, self.trace.seen, words, strict=True), 1):
+            process += fresh or command.op in FRESH_PROCESS
+            steps.append(Step(number, said, command, process))
+            killed = command.crash is not None and command.crash.by == "kill" and seen.expect.kind == "crashed"
+            fresh = killed or command.op in ("race", "tamper", "reload")
+        return tuple(steps)
+
+    @property
+    def processes(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps of each process; a reload takes none, it is the border between two."""
+        made = [step for step in self.steps if step.command.op != "reload"]
+        numbers = dict.fromkeys(step.process for step in made)
+        return tuple(tuple(step for step in made if step.process == number) for number in numbers)
+
+    @property
+    def recorded(self) -> dict[int, Shown]:
+        """What was seen of each command, by number."""
+        found = {
+            step.number: self._shown(seen.expect, seen.shown)
+            for step, seen in zip(self.steps, self.trace.seen, strict=True)
+            if step.command.op != "reload"
+        }
+        if any("hides" in legal for legal in self.legal):
+            found[len(self.steps)]["shows"] = self._answers(self.trace.seen[-1].shown)
+        return found
+
+    @cached_property
+    def legal(self) -> tuple[Shown, ...]:
+        """What the contract admits at the last command, after what was seen before it."""
+        sights = self._sights(self.reads_store)
+        worlds = replay(self._reference, sights[:-1], self._profile, FIRST)
+        admitted = advance(self._reference, worlds, sights[-1][0], None, self._profile)
+        shown = [self._expected(transition.expect) for _, transition in admitted]
+        return tuple(one for index, one in enumerate(shown) if one not in shown[:index])
+
+    @cached_property
+    def points(self) -> frozenset[str]:
+        """The points at which a command dies or a racer waits: no other needs a `reach`."""
+        died = {sent.crash.hook for step in self.steps for sent in step.command.sent if sent.crash is not None}
+        return frozenset(died | {turn.hook for step in self.steps for turn in step.command.turns if turn.hook})
+
+    def begins(self, step: Step) -> bool:
+        """Whether a command is the first one of its process; each racer's is."""
+        return all(other.number >= step.number for other in self.steps if other.process == step.process)
+
+    def answer(self, token: Token | None) -> str:
+        """The short name of an answer, which is what a script delivers."""
+        return "" if token is None else self.names[token.text]
+
+    def _violates(self, *, reads_store: bool) -> bool:
+        return not replay(self._reference, self._sights(reads_store), self._profile, FIRST)
+
+    def _sights(self, reads_store: bool) -> list[Sight]:
+        """The trace as a script sees it."""
+        sights = []
+        for command, (expect, shown) in zip(self.trace.commands, self.trace.seen, strict=True):
+            expect = expect._replace(reentered=None)
+            sights.append((command, Seen(expect if reads_store else expect._replace(frontier=None), shown)))
+        return sights
+
+    def _shown(self, expect: Expect, shows: Iterable[str] = ()) -> Shown:
+        shown: Shown = {"outcome": expect.kind, "effects": [self._mark(mark) for mark in expect.effects]}
+        if expect.pending is not None:
+            shown["asks"] = [question.text for question in expect.pending]
+        if expect.marks is not None:
+            shown["state"] = [self._mark(mark) for mark in expect.marks]
+        if expect.kind == "raced":
+            shown["shows"] = self._answers(shows)
+        if self.reads_store and expect.frontier is not None:
+            shown["recorded"] = sorted(expect.frontier)
+        return shown
+
+    def _expected(self, expect: Expect) -> Shown:
+        shown = self._shown(expect)
+        shown.pop("shows", None)
+        if expect.fresh is not None:
+            shown["hides"] = self.names.get(expect.fresh, expect.fresh)
+        if expect.told is not None:
+            shown["shows"] = self._answers(expect.told)
+        return shown
+
+    def _answers(self, tokens: Iterable[str]) -> list[str]:
+        return sorted(self.names.get(token, token) for token in tokens)
+
+    def _mark(self, mark: Mark) -> str:
+        return Mark(mark.task, tuple(self.names.get(token, token) for token in mark.tokens)).text
+
+
+def _require_expressible(command: Command) -> None:
+    if command.op == "recover2":
+        raise NoScript("two recoveries of one store under different schedules need fuzzresume's own control of schedules")
+    if command.op == "inspect" and command.kind == ELSEWHERE:
+        raise NoScript("an inspection from another process, in the middle of a process, is not written yet")
+    if command.op == "race" and command.unit != "processes":
+        raise NoScript(f"racing {command.unit} of one process need fuzzresume's own control of schedules")
