@@ -31,8 +31,9 @@ def main(
     for letter in wanted:
         console.print(str(sys.modules[BENCHMARKS[letter].__module__].__doc__).split("\n")[0])
         rows += BENCHMARKS[letter](quick)
+        # After each letter: a run that is cut short later has lost nothing, and `--update` goes on from there.
+        write(sorted([*old, *rows], key=lambda row: row.letter), json, quick=quick)
     Console().print(table(rows))
-    write(sorted([*old, *rows], key=lambda row: row.letter), json, quick=quick)
 
 
 if __name__ == "__main__":
