@@ -14,6 +14,7 @@ import typer
 from fuzzresume import (
     __version__,
     cli_baseline,
+    cli_bisect,
     cli_check,
     cli_corpus,
     cli_environments,
@@ -61,6 +62,7 @@ app.command()(cli_trace.shrink)
 app.command()(cli_trace.replay)
 app.command()(cli_trace.show)
 app.command()(cli_repro.repro)
+app.command()(cli_bisect.bisect)
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def replay_trace(executor: Executor, trace: Trace, *, exact: bool = False) -> Re
             return Replayed("cannot run", done.stopped + versions, trace)
         return Replayed("no longer reproduces", f"the contract admits all {done.sent} commands{versions}", now)
     found = diagnose(executor.reference, done.violation, profile, target)
-    if trace.found is not None and not _same(found, trace.found):
+    if trace.found is not None and not same_finding(found, trace.found):
         other = replace(now, found=_found(found, trace.found))
         return Replayed("no longer reproduces", f"it now violates {found.anomaly.property} in another way{versions}", other)
     same = replace(now, found=trace.found or _found(found))
@@ -84,7 +84,7 @@ def _found(seen: Diagnosis, before: Found | None = None) -> Found:
     return Found(name, seen.anomaly.property, seen.anomaly.cls, expected, observed, explained, beyond=beyond)
 
 
-def _same(seen: Diagnosis, recorded: Found) -> bool:
+def same_finding(seen: Diagnosis, recorded: Found) -> bool:
     """Whether what the replay shows is what the file says: by a shared explanation, else by property and class."""
     if seen.explanation and recorded.explained_by:
         return bool(intersect([seen.explanation, tuple(tuple(names) for names in recorded.explained_by)]))

@@ -83,10 +83,11 @@ def _resolved(name: str, requirements: Sequence[str], fresh: bool) -> str:
     path = _cache() / "resolved" / f"{name}-{_digest(question, sys.version)}.txt"
     if not fresh and path.exists() and (before := path.read_text()).strip():
         return before
-    said = _uv("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable, "-", text=question)
+    quietly = ("--quiet", "--no-header", "--no-annotate", "--python", sys.executable)
+    said = run_uv("pip", "compile", *quietly, "-", text=question)
     if said.returncode:
         # Whatever is not pinned was answered before or cannot be answered now.
-        raise NoEnvironment(f"no environment for {name}: {_reason(said.stderr)}")
+        raise NoEnvironment(f"no environment for {name}: {reason(said.stderr)}")
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     temporary.write_text(said.stdout)
@@ -97,18 +98,19 @@ def _resolved(name: str, requirements: Sequence[str], fresh: bool) -> str:
 def _build(name: str, folder: Path, lock: str) -> None:
     # What an interrupted build left is no environment.
     shutil.rmtree(folder, ignore_errors=True)
-    made = _uv("venv", "--quiet", "--python", sys.executable, str(folder))
+    made = run_uv("venv", "--quiet", "--python", sys.executable, str(folder))
     if not made.returncode:
-        made = _uv(
+        made = run_uv(
             "pip", "install", "--quiet", "--no-deps", "--python", str(folder / "bin" / "python"), "-r", "-", text=lock
         )
     if made.returncode:
         shutil.rmtree(folder, ignore_errors=True)
-        raise NoEnvironment(f"no environment for {name}: {_reason(made.stderr)}")
+        raise NoEnvironment(f"no environment for {name}: {reason(made.stderr)}")
     (folder / READY).write_text(lock)
 
 
-def _uv(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+def run_uv(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Run uv with the user's own configuration; `text` is its input. It ends with this process."""
     outside = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")}
     parent = os.getpid()
     return subprocess.run(
@@ -122,7 +124,7 @@ def _uv(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def _reason(words: str) -> str:
+def reason(words: str) -> str:
     """What uv said, as one line."""
     return " ".join(words.split())[:400] or "uv failed without a word"
 

@@ -12,7 +12,8 @@ def trace_lines(trace: Trace) -> list[str]:
     lines = [f"{trace.target} · {packages}", "options " + " ".join(f"{key}={value}" for key, value in trace.options.items())]
     lines += [f"{i}. {line}" for i, line in enumerate(say_commands(trace.workload, trace.commands), 1)]
     if (found := trace.found) is not None:
-        lines += [f"{found.id} RR-{found.property} {found.cls}", f"expected  {found.expected}", f"observed  {found.observed}"]
+        lines.append(f"{found.id} RR-{found.property} {found.cls}")
+        lines += [f"expected  {found.expected}", f"observed  {found.observed}"]
         if found.explained_by:
             lines.append(f"explained by {say_explanation(found.explained_by)}")
     return lines

@@ -27,7 +27,7 @@ def test_the_commands_run_in_order(tmp_path):
         for option, short in (("--max-time", "6s"), ("--max-runs", "20")):
             if option in words:
                 words[words.index(option) + 1] = short
-        if words[0] in ("show", "replay", "shrink"):
+        if words[0] in ("show", "replay", "shrink") and words[1].endswith(".json"):
             # The finding's name depends on what the campaigns before this line found.
             words[1] = str(next((tmp_path / ".fuzzresume").rglob("FD-*.json")))
         done = subprocess.run(
@@ -35,6 +35,17 @@ def test_the_commands_run_in_order(tmp_path):
         )
         assert done.returncode in (0, 1) and "Traceback" not in done.stderr, (command, done.stdout, done.stderr)
     assert (tmp_path / "campaign.json").exists()
+
+
+def test_the_pytest_examples_run(tmp_path):
+    (line,) = (line.split() for line in README.splitlines() if line.startswith("    pytest --fuzzresume"))
+    (example,) = (code for code in re.findall(r"```py\n(.*?)```", README, re.DOTALL) if "import recovery" in code)
+    (tmp_path / "test_approval.py").write_text(example)
+    done = subprocess.run(
+        [sys.executable, "-m", *line, "test_approval.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    counts = dict(reversed(word.split()) for word in re.findall(r"\d+ (?:passed|failed|skipped)", done.stdout))
+    assert done.returncode == 0 and int(counts["passed"]) >= 12 and "failed" not in counts, done.stdout
 
 
 def test_the_make_targets_exist():
