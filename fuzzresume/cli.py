@@ -19,6 +19,7 @@ from fuzzresume import (
     cli_corpus,
     cli_environments,
     cli_matrix,
+    cli_nightly,
     cli_race,
     cli_repro,
     cli_sweep,
@@ -63,6 +64,7 @@ app.command()(cli_trace.replay)
 app.command()(cli_trace.show)
 app.command()(cli_repro.repro)
 app.command()(cli_bisect.bisect)
+app.command()(cli_nightly.nightly)
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """Putting one corpus database into another, in one transaction: all of it is there afterwards, or nothing of it.
 
 Keys are natural, so rows are taken over as they are and a second time changes nothing. Where both have a row, the one that
-knows more stays: a campaign that ended, a finding as a newer campaign describes it, a sighting after TLC's word.
+knows more stays: a campaign that ended, a finding as a newer campaign describes it, a sighting after TLC's word. Nights are
+not taken over: they are numbered in the database that they ran on.
 """
 
 from __future__ import annotations

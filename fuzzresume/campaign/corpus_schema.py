@@ -123,6 +123,45 @@ CREATE TABLE sightings (
 CREATE INDEX sightings_campaign ON sightings (campaign);
 CREATE INDEX sightings_trace ON sightings (trace);
 
+-- A night, `finished` once it is over. `config` is a digest of what was to be done: the same is gone on with.
+CREATE TABLE nights (
+    name TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    seed INTEGER NOT NULL,
+    config TEXT NOT NULL,
+    started TEXT NOT NULL,
+    finished TEXT,
+    exit_code INTEGER
+);
+
+-- What a night was to fuzz, as its configuration calls it. `unusable` says why there is no campaign.
+CREATE TABLE night_targets (
+    night TEXT NOT NULL REFERENCES nights (name) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    unusable TEXT NOT NULL,
+    PRIMARY KEY (night, target)
+);
+
+-- The campaigns of a night's target, several where one was killed. `troubles`: hangs and harness errors of it.
+CREATE TABLE night_campaigns (
+    campaign TEXT PRIMARY KEY REFERENCES campaigns (id) ON DELETE CASCADE,
+    night TEXT NOT NULL,
+    target TEXT NOT NULL,
+    troubles INTEGER NOT NULL,
+    FOREIGN KEY (night, target) REFERENCES night_targets (night, target) ON DELETE CASCADE
+);
+CREATE INDEX night_campaigns_target ON night_campaigns (target, night);
+
+-- A trace that a campaign tried first, by the finding that it shows (`<target>/<finding id>`), and what came of it.
+CREATE TABLE night_checks (
+    campaign TEXT NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+    finding TEXT NOT NULL,
+    known INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    PRIMARY KEY (campaign, finding)
+);
+
 -- For each target and set of pinned options, the verdict of the newest campaign that ended.
 CREATE VIEW newest_verdicts AS
 SELECT label, options, property, verdict, why, started, campaign FROM (

@@ -48,6 +48,20 @@ def test_the_pytest_examples_run(tmp_path):
     assert done.returncode == 0 and int(counts["passed"]) >= 12 and "failed" not in counts, done.stdout
 
 
+def test_the_nightly_example_runs(tmp_path):
+    (example,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    # Its targets take minutes, and the newest release needs the network.
+    brief = re.sub(r"targets = \[.*?\n\]", 'targets = ["mutant"]', example, flags=re.DOTALL).replace('"30m"', '"6s"')
+    (tmp_path / "pyproject.toml").write_text(brief)
+    start = [sys.executable, "-m", "fuzzresume"]
+    subprocess.run([*start, "baseline", "update", "fuzzresume-baseline.json", "FD-2dc830"], cwd=tmp_path, check=True)
+    done = subprocess.run([*start, "nightly"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == [
+        "fuzzresume.html", "fuzzresume.md", "fuzzresume.xml",
+    ]  # fmt: skip
+
+
 def test_the_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text()
     for line in README.splitlines():
