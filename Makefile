@@ -38,8 +38,8 @@ lint: setup ## ruff (lint and format) and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-environments: setup ## the environments of targets that have one of their own
-	$(BIN)/fuzzresume prepare $(APART)
+environments: setup ## the environments of targets that have one of their own, and of scripts
+	$(BIN)/fuzzresume prepare $(APART) shrinks/*/*/repro.py
 
 test: environments lint ## lint, then all tests
 	$(BIN)/pytest -n 2 -q

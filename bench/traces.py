@@ -58,7 +58,7 @@ def recorded(adapter: str, place: Path, **options: str) -> Iterator[Exchanges]:
 def violating(place: Path) -> list[Violating]:
     """The gallery's traces, and for each planted fault the first violation among its random runs."""
     found = []
-    for path in sorted(SHRINKS.rglob("*.json")):
+    for path in sorted(SHRINKS.rglob("trace.json")):
         trace = load(path)
         beyond = NONE if trace.found is None else frozenset(trace.found.beyond)
         found.append(Violating(trace.workload, tuple(zip(trace.commands, trace.seen, strict=True)), beyond))

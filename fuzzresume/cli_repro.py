@@ -53,7 +53,7 @@ def write_folder(trace: Trace, folder: Path, *, verified: bool) -> str:
         (folder / "repro.py").unlink(missing_ok=True)
     else:
         write_file(folder / "repro.py", source.encode())
-        came = verify(trace.target, folder / "repro.py") if verified else Verified("unverified", "not asked for")
+        came = verify(folder / "repro.py") if verified else Verified("unverified", "not asked for")
     text = issue(trace, source, diagram=mermaid(trace), verified=came.words, stated=stated(trace), alike=known(trace))
     write_file(folder / "ISSUE.md", text.encode())
     plain().print(f"{_name(trace)}  {came.words}\n  {folder}")

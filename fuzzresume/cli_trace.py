@@ -78,7 +78,7 @@ def replay(
     if record is not None and result.outcome != "cannot run":
         write_file(record, dumps(result.trace))
     console = plain()
-    console.print(f"{findings[0].name}: {result.words}")
+    console.print(f"{loaded.found.id if loaded.found is not None else findings[0].name}: {result.words}")
     raise typer.Exit({"reproduces": Exit.VIOLATED, "no longer reproduces": Exit.OK}.get(result.outcome, Exit.UNDETERMINED))
 
 

@@ -1,1 +1,1 @@
-"""Minimal traces of real findings, one folder a target and version. Installed as `fuzzresume.shrinks`."""
+"""Minimal traces of real findings, each with its script and issue draft. Installed as `fuzzresume.shrinks`."""

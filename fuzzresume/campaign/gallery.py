@@ -11,15 +11,18 @@ from fuzzresume.harness.target import Target
 
 
 def gallery() -> list[Trace]:
-    """The findings, by folder and name."""
-    root = resources.files("fuzzresume.shrinks")
-    folders = sorted((folder for folder in root.iterdir() if folder.is_dir()), key=lambda folder: folder.name)
-    return [trace for folder in folders for trace in _read(folder.iterdir()).values()]
+    """The findings, by target and name."""
+    targets = _folders(resources.files("fuzzresume.shrinks"))
+    return [trace for target in targets for finding in _folders(target) for trace in _read(finding.iterdir()).values()]
 
 
 def reports() -> dict[str, Trace]:
     """The reports that have a seed trace, by name; `corpus/README.md` says which report each of them is."""
     return _read((resources.files("fuzzresume.corpus") / "reports").iterdir())
+
+
+def _folders(root: Traversable) -> list[Traversable]:
+    return sorted((folder for folder in root.iterdir() if folder.is_dir()), key=lambda folder: folder.name)
 
 
 def _read(files: Iterable[Traversable]) -> dict[str, Trace]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import textwrap
@@ -102,12 +103,18 @@ def deaths(plan: Plan) -> set[str]:
     return {sent.crash.by for step in plan.steps for sent in step.command.sent if sent.crash is not None}
 
 
-def held(plan: Plan) -> dict[int, list[tuple[str, int]]]:
-    """The points at which each racer, counted from 1, waits for its next turn."""
-    points: dict[int, list[tuple[str, int]]] = {}
-    for turn in (turn for step in plan.steps for turn in step.command.turns if turn.hook):
-        points.setdefault(turn.racer + 1, []).append((turn.hook, turn.nth))
-    return points
+def held(plan: Plan) -> dict[tuple[int, int], list[tuple[str, int]]]:
+    """By command and racer, both counted from 1: where its turns take it, up to the turn that takes it to its end.
+
+    A turn counts from the beginning of the race, so a point that was passed in an earlier turn holds nobody.
+    """
+    points: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    for step in plan.steps:
+        for racer in range(len(step.command.racers)):
+            turns = [turn for turn in step.command.turns if turn.racer == racer]
+            stops = list(itertools.takewhile(lambda turn: turn.hook, turns))
+            points[step.number, racer + 1] = [(turn.hook, turn.nth) for turn in stops]
+    return {racer: stops for racer, stops in points.items() if stops}
 
 
 def literal(shown: Shown) -> str:

@@ -8,12 +8,13 @@ import re
 import signal
 import subprocess
 import tempfile
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fuzzresume.harness.environments import environment
-from fuzzresume.harness.target import NoEnvironment
+from fuzzresume.harness.environments import Environment, environment
+from fuzzresume.harness.target import NoEnvironment, package_of
 
 LIMIT = 600
 """Seconds a whole script may take."""
@@ -37,21 +38,30 @@ class Verified:
 
 def requirements_in(source: str) -> tuple[str, ...]:
     """What a script's header asks for (PEP 723). Raises ValueError where it has none."""
-    found = re.search(r"^# dependencies = \[(.*)\]$", source, re.MULTILINE)
+    found = re.search(r"^# /// script\n((?:#.*\n)+?)# ///$", source, re.MULTILINE)
     if found is None:
         raise ValueError("the script has no header that says what it needs")
-    return tuple(re.findall(r'"([^"]+)"', found[1]))
+    header = tomllib.loads("".join(line[1:].removeprefix(" ") for line in found[1].splitlines(keepends=True)))
+    needed = header.get("dependencies", ())
+    if not needed or not all(isinstance(one, str) for one in needed):
+        raise ValueError("the script's header does not say what it needs")
+    return tuple(needed)
 
 
-def verify(name: str, script: Path) -> Verified:
-    """Run a script in an environment that has only what its header asks for; `name` is the target's.
+def environment_of(script: Path) -> Environment:
+    """The environment that has only what a script's header asks for, named after the first of it; built on first use.
 
-    The environment is built on first use and kept. Raises OSError where the script cannot be read, ValueError where it has
-    no header.
+    Raises NoEnvironment, OSError where the script cannot be read, ValueError where it has no header.
     """
     needed = requirements_in(script.read_text())
+    return environment(package_of(needed[0]), needed)
+
+
+def verify(script: Path) -> Verified:
+    """Run a script in an environment that has only what its header asks for. Raises OSError and ValueError, as
+    `environment_of` does."""
     try:
-        found = environment(name, needed)
+        found = environment_of(script)
     except NoEnvironment as error:
         return Verified("unverified", str(error))
     with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,9 @@ MUTANT = ["mutant", "-o", "fault=ForkIgnore"]
 
 def fuzzresume(folder, *arguments):
     command = [sys.executable, "-m", "fuzzresume", *arguments]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "200"})
+    ended = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "200"}
+    )
     return ended.returncode, ended.stdout + ended.stderr
 
 
@@ -46,7 +48,21 @@ def test_a_known_finding_that_is_fixed_fails_only_where_that_is_asked(known):
     path.write_text(json.dumps(document))
     code, said = fuzzresume(known, "replay", "--all", "--baseline", "moved.json")
     assert code == 0 and "FIXED" in said and "1 fixed, 0 still, 0 cannot run" in said
-    arguments = ["fuzz", "mutant", "-o", "fault=StrayPoisons", "--max-runs", "1", "--phases", "regress,tour", "--no-tlc", "--out", "other", "--baseline", "moved.json"]
+    arguments = [
+        "fuzz",
+        "mutant",
+        "-o",
+        "fault=StrayPoisons",
+        "--max-runs",
+        "1",
+        "--phases",
+        "regress,tour",
+        "--no-tlc",
+        "--out",
+        "other",
+        "--baseline",
+        "moved.json",
+    ]
     assert fuzzresume(known, *arguments)[0] != 1
     code, said = fuzzresume(known, *arguments, "--fail-on-fixed")
     assert code == 1 and "no longer shows" in said

@@ -21,7 +21,7 @@ from fuzzresume.harness.releases import NoReleases, releases
 from fuzzresume.harness.target import Target, parse_target
 from fuzzresume.report.exit_codes import Exit
 
-FORK = Path(__file__).parents[2] / "shrinks" / "langgraph-1.2.9" / "FD-2dc830.json"
+FORK = Path(__file__).parents[2] / "shrinks" / "langgraph-1.2.9" / "FD-2dc830" / "trace.json"
 
 
 def bisect(*words: object, code: Exit) -> Result:

@@ -20,7 +20,7 @@ def test_there_are_traces():
     assert len(TRACES) >= 8
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
 def test_it_still_shows_what_it_says(path, zygotes):
     trace = load(path)
     assert trace.found is not None and list(trace.words) == say_commands(trace.workload, trace.commands)
@@ -32,7 +32,7 @@ def test_it_still_shows_what_it_says(path, zygotes):
     assert result.outcome == "reproduces", result.words
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
 def test_it_is_minimal(path, zygotes):
     trace = load(path)
     target, reference = recorded_target(trace.target, trace.packages, trace.options), Reference(trace.workload)

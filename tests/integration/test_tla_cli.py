@@ -16,7 +16,7 @@ from fuzzresume.formal.toolchain import JAR_VARIABLE, JAVA_VARIABLE, Toolchain
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "shrinks"
-FORK = GALLERY / "langgraph-1.2.9" / "FD-2dc830.json"
+FORK = GALLERY / "langgraph-1.2.9" / "FD-2dc830" / "trace.json"
 FUZZRESUME = [sys.executable, "-m", "fuzzresume"]
 
 

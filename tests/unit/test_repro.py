@@ -99,10 +99,12 @@ def test_a_script_says_what_it_needs_and_where_it_cannot_be_had_it_is_unverified
     path = tmp_path / "repro.py"
     path.write_text(script(FORK, ToyRecipe("a")).replace("toy==1.0", "no-such-package-of-fuzzresume==1.0"))
     assert requirements_in(path.read_text()) == ("no-such-package-of-fuzzresume==1.0",)
-    came = verify("toy", path)
-    assert came.word == "unverified" and "no environment for toy" in came.why
+    came = verify(path)
+    assert came.word == "unverified" and "no environment for no-such-package-of-fuzzresume" in came.why
     with pytest.raises(ValueError, match="no header"):
         requirements_in("print()")
+    with pytest.raises(ValueError, match="does not say"):
+        requirements_in("# /// script\n# requires-python = '>=3.11'\n# ///\n")
 
 
 def test_a_plan_reads_the_store_only_where_the_violation_rests_on_it():

@@ -21,7 +21,7 @@ from fuzzresume.contract.workload import Mark
 from fuzzresume.report.sequence import mermaid, svg
 from fuzzresume.report.sequence_steps import Step, diagram
 
-SHIPPED = sorted(Path(fuzzresume.shrinks.__path__[0]).glob("*/*.json"))
+SHIPPED = sorted(Path(fuzzresume.shrinks.__path__[0]).glob("*/*/trace.json"))
 SVG = "{http://www.w3.org/2000/svg}"
 RECOVERED = (
     Command("recover"),
@@ -180,7 +180,7 @@ def shown_back(text: str) -> str:
     return unescape(re.sub(r"#(\d+);", r"&#\1;", text.replace("<br/>", " ")))
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}")
 def test_every_shipped_trace_can_be_drawn(path: Path) -> None:
     shipped = load(path)
     text = mermaid(shipped)

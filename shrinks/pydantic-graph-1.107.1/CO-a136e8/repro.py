@@ -1,0 +1,295 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["pydantic-graph==1.107.1"]
+# ///
+"""pydantic-graph: an answer reached another question, for the call names none (FI)
+
+Seen on pydantic-graph 1.107.1 (recipe=deps restart=new-file lock=at-once).
+
+1. start
+2. resume(a, gate 2 question 1)
+3. redeliver(a, gate 2 question 1)
+
+expected  refused; effects: none; frontier: {1} — or — parked at question 2.2; effects: none; frontier: {1}
+observed  completed; effects: 2(a, a), 3; final state: 1, 2(a, a), 3; frontier: {1, 2, 3}
+
+Task t asks question t.1, then t.2, where it asks any, and then fires its effect; a, b, c are answers. Run this with
+`uv run repro.py`, or with the packages above installed: exit code 1 while it reproduces, 0 when it no longer does, 3 when it
+cannot tell.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+
+def cannot_tell(words):
+    print(f"cannot tell: {words}", flush=True)
+    return 3
+
+
+def stumble(kind, error, trace):
+    """Exit code 1 says that it reproduces, so a script that stumbles must not end with it."""
+    sys.__excepthook__(kind, error, trace)
+    sys.stdout.flush()
+    os._exit(cannot_tell(f"{kind.__name__}: {error}"))
+
+
+sys.excepthook = stumble
+
+import asyncio
+from dataclasses import dataclass, field
+
+from pydantic_graph import BaseNode, End, GraphRunContext
+from pydantic_graph.graph import Graph
+from pydantic_graph.persistence.file import FileStatePersistence
+
+
+@dataclass
+class State:
+    marks: list[str]
+
+
+@dataclass
+class Deps:
+    answer: str | None = None
+
+
+@dataclass
+class Task1(BaseNode[State, Deps, list[str]]):
+    async def run(self, ctx: GraphRunContext[State, Deps]) -> "Task2":
+        work(ctx.state, 1)
+        return Task2()
+
+
+@dataclass
+class Task2(BaseNode[State, Deps, list[str]]):
+    answers: list[str] = field(default_factory=list)
+
+    async def run(self, ctx: GraphRunContext[State, Deps]) -> "Ask2 | Task3":
+        if len(self.answers) < 2:
+            return Ask2(self.answers)
+        work(ctx.state, 2, *self.answers)
+        return Task3()
+
+
+@dataclass
+class Ask2(BaseNode[State, Deps, list[str]]):
+    """The caller stops before it; run without an answer, it asks once more."""
+
+    answers: list[str]
+
+    def question(self):
+        return f"2.{len(self.answers) + 1}"
+
+    def answered(self, answer):
+        return Task2([*self.answers, answer])
+
+    async def run(self, ctx: GraphRunContext[State, Deps]) -> "Ask2 | Task2":
+        return Ask2(self.answers) if ctx.deps.answer is None else self.answered(ctx.deps.answer)
+
+
+@dataclass
+class Task3(BaseNode[State, Deps, list[str]]):
+    async def run(self, ctx: GraphRunContext[State, Deps]) -> "End[list[str]]":
+        work(ctx.state, 3)
+        return End(list(ctx.state.marks))
+
+
+graph = Graph(nodes=[Task1, Task2, Ask2, Task3])
+ASKS = (Ask2,)
+
+
+def work(state, task, *answers):
+    state.marks.append(effect(task, *answers))
+
+
+class Run:
+    def __init__(self):
+        self.file = FileStatePersistence(FOLDER / "run.json")
+
+
+def open_run():
+    return Run()
+
+
+async def begin(run):
+    async with graph.iter(Task1(), state=State([]), deps=Deps(), persistence=run.file) as graph_run:
+        return await drive(graph_run)
+
+
+async def restore(run, answer=None):
+    async with graph.iter_from_persistence(run.file, deps=Deps(answer)) as graph_run:
+        return await drive(graph_run)
+
+
+async def drive(graph_run, node=None):
+    """Run nodes until the graph ends or the next one is a question."""
+    node = await graph_run.next(node)
+    while not isinstance(node, (End, *ASKS)):
+        node = await graph_run.next()
+    return node, graph_run.state
+
+
+def told(run, call):
+    node, state = asyncio.run(call)
+    if isinstance(node, ASKS):
+        return {"outcome": "parked", "asks": [node.question()], "state": state.marks}
+    return {"outcome": "completed", "state": node.data}
+
+
+# ---- The commands. They are sent by one process.
+
+
+def process_1():
+    # start
+    command(1, lambda run: begin(run))
+    # resume(a, gate 2 question 1)
+    command(2, lambda run: restore(run, "a"))
+    # redeliver(a, gate 2 question 1)
+    command(3, lambda run: restore(run, "a"))
+
+
+# ---- What each command showed, and what would have been right of the last one.
+
+SEEN = {
+    1: {"outcome": "parked", "effects": ["1"], "asks": ["2.1"]},
+    2: {"outcome": "parked", "effects": [], "asks": ["2.2"]},
+    3: {"outcome": "completed", "effects": ["2:a,a", "3"], "state": ["1", "2:a,a", "3"]},
+}
+RIGHT = [
+    {"outcome": "refused", "effects": []},
+    {"outcome": "parked", "effects": [], "asks": ["2.2"]},
+]
+
+
+# ---- The stage: effects, processes and their deaths, and the comparison.
+
+PASSED, PLANTED, RUN = Counter(), {}, []
+
+
+def effect(task, *answers):
+    reach(f"effect.before:{task}")
+    mark = f"{task}:{','.join(map(str, answers))}" if answers else str(task)
+    write("effects", {"command": PLANTED["command"], "mark": mark})
+    reach(f"effect.after:{task}")
+    return mark
+
+
+def reach(point):
+    PASSED[point] += 1
+
+
+def command(number, call, **planted):
+    PASSED.clear()
+    PLANTED.clear()
+    PLANTED.update(planted, command=number)
+    try:
+        RUN or RUN.append(open_run())
+        shown = told(RUN[0], call(RUN[0]))
+    except Exception as error:
+        shown = {"outcome": "crashed"} if PLANTED.get("failed") else refused(f"{type(error).__name__}: {error}")
+    write("shown", {**planted, **shown, "command": number})
+
+
+def refused(words):
+    return {"outcome": "refused", "error": " ".join(words.split())}
+
+
+def write(name, line):
+    with open(FOLDER / name, "a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def read(name):
+    path = FOLDER / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def spawn(name):
+    line = [sys.executable, __file__, str(FOLDER), name]
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def run_process(name, numbers):
+    process = spawn(name)
+    try:
+        process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    if process.returncode not in (0, -9):
+        sys.exit(cannot_tell(f"{name} ended with exit code {process.returncode}"))
+    shown = {line["command"]: line for line in read("shown")}
+    for number in numbers:
+        if number not in shown:
+            write("shown", {"command": number, "outcome": "crashed"})
+            return
+
+
+def answers_in(mark):
+    return [answer for answer in mark.partition(":")[2].split(",") if answer]
+
+
+def compared(shown, effects):
+    """A command's line, made comparable with those above."""
+    marks = [mark["mark"] for mark in effects if mark["command"] == shown["command"]]
+    shown = {"asks": None, "state": None, **shown}
+    shown["effects"] = sorted(marks) if shown["outcome"] == "raced" else marks
+    if "shows" not in shown:
+        shown["shows"] = sorted({answer for mark in shown["state"] or () for answer in answers_in(mark)})
+    return shown
+
+
+def same(wanted, shown):
+    return all(shown.get(key) == value for key, value in wanted.items())
+
+
+def right(wanted, shown):
+    wanted = dict(wanted)
+    hidden, most = wanted.pop("hides", None), wanted.pop("shows", None)
+    return same(wanted, shown) and hidden not in shown["shows"] and (most is None or set(shown["shows"]) <= set(most))
+
+
+def said(shown):
+    keys = ("outcome", "effects", "asks", "state", "recorded", "error")
+    return ", ".join(f"{key} {shown[key]}" for key in keys if shown.get(key) is not None)
+
+
+LIMIT = 120  # seconds a process may take before it counts as hung
+
+
+def main():
+    try:
+        run_process("process_1", [1, 2, 3])
+    except subprocess.TimeoutExpired:
+        return cannot_tell("a process hung")
+    effects = read("effects")
+    shown = {line["command"]: compared(line, effects) for line in read("shown")}
+    for number, seen in SEEN.items():
+        if number not in shown:
+            return cannot_tell(f"command {number} was not reached")
+        if number != 3 and not same(seen, shown[number]):
+            return cannot_tell(f"command {number} shows {said(shown[number])}")
+    last = shown[3]
+    if same(SEEN[3], last):
+        print(f"reproduces: {said(last)}")
+        return 1
+    if any(right(one, last) for one in RIGHT):
+        print(f"no longer reproduces: {said(last)}")
+        return 0
+    return cannot_tell(f"neither what was seen nor right: {said(last)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        FOLDER = Path(sys.argv[1])
+        globals()[sys.argv[2]]()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            FOLDER = Path(folder)
+            sys.exit(main())
