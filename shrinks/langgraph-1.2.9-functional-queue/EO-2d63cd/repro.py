@@ -1,0 +1,261 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["langgraph==1.2.9", "langgraph-checkpoint==4.1.1", "langgraph-checkpoint-sqlite==3.1.0"]
+# ///
+"""langgraph: a durable effect fired again on a fork
+
+Seen on langgraph 1.2.9, langgraph-checkpoint 4.1.1, langgraph-checkpoint-sqlite 3.1.0 (api=functional saver=sqlite
+durability=sync executor=queue schema=typeddict fork=one-call).
+
+1. start
+2. fork(a, gate 2)
+
+expected  completed; effects: 2(a), 3; final state: 1, 2(a), 3; frontier: {1, 2, 3} — or — refused; effects: none;
+          frontier: {1}
+observed  completed; effects: 1, 2(a), 3; final state: 1, 2(a), 3; frontier: {1, 2, 3}; durable tasks entered again: {1}
+
+Task t asks question t.1, then t.2, where it asks any, and then fires its effect; a, b, c are answers. Run this with
+`uv run repro.py`, or with the packages above installed: exit code 1 while it reproduces, 0 when it no longer does, 3 when it
+cannot tell.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+
+def cannot_tell(words):
+    print(f"cannot tell: {words}", flush=True)
+    return 3
+
+
+def stumble(kind, error, trace):
+    """Exit code 1 says that it reproduces, so a script that stumbles must not end with it."""
+    sys.__excepthook__(kind, error, trace)
+    sys.stdout.flush()
+    os._exit(cannot_tell(f"{kind.__name__}: {error}"))
+
+
+sys.excepthook = stumble
+
+import sqlite3
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.types import Command, interrupt
+
+CONFIG = {"configurable": {"thread_id": "run"}}
+INPUT = "go"
+
+
+@task
+def task_1():
+    return effect(1)
+
+
+@task
+def task_2():
+    answer_1 = interrupt("2.1")
+    return effect(2, answer_1)
+
+
+@task
+def task_3():
+    return effect(3)
+
+
+def open_run():
+    @entrypoint(checkpointer=open_saver())
+    def workflow(note: str, *, previous: list[str] | None = None) -> list[str]:
+        marks = list(previous or [])
+        marks.append(task_1().result())
+        marks.append(task_2().result())
+        marks.append(task_3().result())
+        return marks
+
+    return workflow
+
+
+def open_saver():
+    store = sqlite3.connect(FOLDER / "store.sqlite", check_same_thread=False)
+    return SqliteSaver(store)
+
+
+def invoke(run, payload, checkpoint=None):
+    config = CONFIG if checkpoint is None else {"configurable": {**CONFIG["configurable"], "checkpoint_id": checkpoint}}
+    return run.invoke(payload, config, durability="sync")
+
+
+def noted(run, reply):
+    """Keeps by which checkpoint a question can be addressed later."""
+    for asked in reply["__interrupt__"]:
+        remember(asked.value, run.get_state(CONFIG).config["configurable"]["checkpoint_id"])
+    return reply
+
+
+def told(run, reply):
+    asks = [asked.value for asked in reply["__interrupt__"]] if isinstance(reply, dict) else []
+    outcome = "parked" if asks else "idle" if run.get_state(CONFIG).next else "completed"
+    return {"outcome": outcome, "asks": asks, "state": None if asks else reply}
+
+
+# ---- The commands. They are sent by one process.
+
+
+def process_1():
+    # start
+    command(1, lambda run: noted(run, invoke(run, INPUT)))
+    # fork(a, gate 2)
+    command(2, lambda run: invoke(run, Command(resume="a"), checkpoint=recall("2.1")))
+
+
+# ---- What each command showed, and what would have been right of the last one.
+
+SEEN = {
+    1: {"outcome": "parked", "effects": ["1"], "asks": ["2.1"]},
+    2: {"outcome": "completed", "effects": ["1", "2:a", "3"], "state": ["1", "2:a", "3"]},
+}
+RIGHT = [
+    {"outcome": "refused", "effects": []},
+    {"outcome": "completed", "effects": ["2:a", "3"], "state": ["1", "2:a", "3"]},
+]
+
+
+# ---- The stage: effects, processes and their deaths, and the comparison.
+
+PASSED, PLANTED, RUN = Counter(), {}, []
+
+
+def effect(task, *answers):
+    reach(f"effect.before:{task}")
+    mark = f"{task}:{','.join(map(str, answers))}" if answers else str(task)
+    write("effects", {"command": PLANTED["command"], "mark": mark})
+    reach(f"effect.after:{task}")
+    return mark
+
+
+def reach(point):
+    PASSED[point] += 1
+
+
+def command(number, call, **planted):
+    PASSED.clear()
+    PLANTED.clear()
+    PLANTED.update(planted, command=number)
+    try:
+        RUN or RUN.append(open_run())
+        shown = told(RUN[0], call(RUN[0]))
+    except Exception as error:
+        shown = {"outcome": "crashed"} if PLANTED.get("failed") else refused(f"{type(error).__name__}: {error}")
+    write("shown", {**planted, **shown, "command": number})
+
+
+def refused(words):
+    return {"outcome": "refused", "error": " ".join(words.split())}
+
+
+def remember(key, text):
+    write("notes", {"key": key, "text": text})
+
+
+def recall(key):
+    return [note["text"] for note in read("notes") if note["key"] == key][-1]
+
+
+def write(name, line):
+    with open(FOLDER / name, "a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def read(name):
+    path = FOLDER / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def spawn(name):
+    line = [sys.executable, __file__, str(FOLDER), name]
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def run_process(name, numbers):
+    process = spawn(name)
+    try:
+        process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    if process.returncode not in (0, -9):
+        sys.exit(cannot_tell(f"{name} ended with exit code {process.returncode}"))
+    shown = {line["command"]: line for line in read("shown")}
+    for number in numbers:
+        if number not in shown:
+            write("shown", {"command": number, "outcome": "crashed"})
+            return
+
+
+def answers_in(mark):
+    return [answer for answer in mark.partition(":")[2].split(",") if answer]
+
+
+def compared(shown, effects):
+    """A command's line, made comparable with those above."""
+    marks = [mark["mark"] for mark in effects if mark["command"] == shown["command"]]
+    shown = {"asks": None, "state": None, **shown}
+    shown["effects"] = sorted(marks) if shown["outcome"] == "raced" else marks
+    if "shows" not in shown:
+        shown["shows"] = sorted({answer for mark in shown["state"] or () for answer in answers_in(mark)})
+    return shown
+
+
+def same(wanted, shown):
+    return all(shown.get(key) == value for key, value in wanted.items())
+
+
+def right(wanted, shown):
+    wanted = dict(wanted)
+    hidden, most = wanted.pop("hides", None), wanted.pop("shows", None)
+    return same(wanted, shown) and hidden not in shown["shows"] and (most is None or set(shown["shows"]) <= set(most))
+
+
+def said(shown):
+    keys = ("outcome", "effects", "asks", "state", "recorded", "error")
+    return ", ".join(f"{key} {shown[key]}" for key in keys if shown.get(key) is not None)
+
+
+LIMIT = 120  # seconds a process may take before it counts as hung
+
+
+def main():
+    try:
+        run_process("process_1", [1, 2])
+    except subprocess.TimeoutExpired:
+        return cannot_tell("a process hung")
+    effects = read("effects")
+    shown = {line["command"]: compared(line, effects) for line in read("shown")}
+    for number, seen in SEEN.items():
+        if number not in shown:
+            return cannot_tell(f"command {number} was not reached")
+        if number != 2 and not same(seen, shown[number]):
+            return cannot_tell(f"command {number} shows {said(shown[number])}")
+    last = shown[2]
+    if same(SEEN[2], last):
+        print(f"reproduces: {said(last)}")
+        return 1
+    if any(right(one, last) for one in RIGHT):
+        print(f"no longer reproduces: {said(last)}")
+        return 0
+    return cannot_tell(f"neither what was seen nor right: {said(last)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        FOLDER = Path(sys.argv[1])
+        globals()[sys.argv[2]]()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            FOLDER = Path(folder)
+            sys.exit(main())

@@ -1,0 +1,305 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["langgraph==1.2.9", "langgraph-checkpoint==4.1.1", "langgraph-checkpoint-sqlite==3.1.0"]
+# ///
+"""langgraph: racers answered one question more than once, and its effect fired each time (CO-e)
+
+Seen on langgraph 1.2.9, langgraph-checkpoint 4.1.1, langgraph-checkpoint-sqlite 3.1.0 (api=graph saver=sqlite
+durability=sync executor=inline schema=typeddict fork=one-call wrap=none).
+
+1. start
+2. race of processes [resume(a, gate 2) | resume(b, gate 2)]: 1 to effect.after:2
+
+expected  raced; effects: 2(a), 3; frontier: {1, 2, 3} — or — raced; effects: 2(b), 3; frontier: {1, 2, 3} — or — raced;
+          effects: none; frontier: {1}
+observed  raced; effects: 2(a), 2(b), 3, 3; frontier: {1, 2, 3}
+
+Task t asks question t.1, then t.2, where it asks any, and then fires its effect; a, b, c are answers. Run this with
+`uv run repro.py`, or with the packages above installed: exit code 1 while it reproduces, 0 when it no longer does, 3 when it
+cannot tell.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+
+def cannot_tell(words):
+    print(f"cannot tell: {words}", flush=True)
+    return 3
+
+
+def stumble(kind, error, trace):
+    """Exit code 1 says that it reproduces, so a script that stumbles must not end with it."""
+    sys.__excepthook__(kind, error, trace)
+    sys.stdout.flush()
+    os._exit(cannot_tell(f"{kind.__name__}: {error}"))
+
+
+sys.excepthook = stumble
+
+import operator
+import sqlite3
+from concurrent.futures import Future
+from typing import Annotated, TypedDict
+
+from langchain_core.runnables.config import ContextThreadPoolExecutor
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+CONFIG = {"configurable": {"thread_id": "run"}}
+INPUT = {"marks": [], "note": "go"}
+
+
+class State(TypedDict):
+    marks: Annotated[list[str], operator.add]
+    note: str
+
+
+def task_1(state: State):
+    mark = effect(1)
+    return {"marks": [mark], "note": "ok"}
+
+
+def task_2(state: State):
+    answer_1 = interrupt("2.1")
+    mark = effect(2, answer_1)
+    return {"marks": [mark], "note": "ok"}
+
+
+def task_3(state: State):
+    mark = effect(3)
+    return {"marks": [mark], "note": "ok"}
+
+
+def open_run():
+    graph = StateGraph(State)
+    graph.add_node(task_1)
+    graph.add_node(task_2)
+    graph.add_node(task_3)
+    graph.add_edge(START, "task_1")
+    graph.add_edge("task_1", "task_2")
+    graph.add_edge("task_2", "task_3")
+    graph.add_edge("task_3", END)
+    return graph.compile(checkpointer=open_saver())
+
+
+def open_saver():
+    store = sqlite3.connect(FOLDER / "store.sqlite", timeout=30, check_same_thread=False)
+    return SqliteSaver(store)
+
+
+def submit(pool, function, *args, **kwargs):
+    """LangGraph has its records written by a pool of threads. Here each is written as soon as it is handed to the pool,
+    which is one of the orders that the threads can take, so that a run which is stopped always leaves the same records."""
+    future = Future()
+    try:
+        future.set_result(function(*args, **kwargs))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+ContextThreadPoolExecutor.submit = submit
+
+
+def invoke(run, payload):
+    return run.invoke(payload, CONFIG, durability="sync")
+
+
+def told(run, reply):
+    asks = [asked.value for asked in (reply or {}).get("__interrupt__", ())]
+    outcome = "parked" if asks else "idle" if run.get_state(CONFIG).next else "completed"
+    return {"outcome": outcome, "asks": asks, "state": (reply or {}).get("marks")}
+
+
+# ---- The commands. Each function is a process of its own; they run one after the other.
+
+
+def process_1():
+    # start
+    command(1, lambda run: invoke(run, INPUT))
+
+
+def process_2_racer_1():
+    # race of processes [resume(a, gate 2) | resume(b, gate 2)]: 1 to effect.after:2
+    command(2, lambda run: invoke(run, Command(resume="a")), racer=1, answer="a")
+
+
+def process_2_racer_2():
+    # race of processes [resume(a, gate 2) | resume(b, gate 2)]: 1 to effect.after:2
+    command(2, lambda run: invoke(run, Command(resume="b")), racer=2, answer="b")
+
+
+# ---- What each command showed, and what would have been right of the last one.
+
+SEEN = {
+    1: {"outcome": "parked", "effects": ["1"], "asks": ["2.1"]},
+    2: {"outcome": "raced", "effects": ["2:a", "2:b", "3", "3"], "shows": ["a", "b"]},
+}
+RIGHT = [
+    {"outcome": "raced", "effects": [], "shows": []},
+    {"outcome": "raced", "effects": ["2:a", "3"], "shows": ["a"]},
+    {"outcome": "raced", "effects": ["2:b", "3"], "shows": ["b"]},
+]
+
+
+# ---- The stage: effects, processes and their deaths, and the comparison.
+
+PASSED, PLANTED, RUN = Counter(), {}, []
+
+
+def effect(task, *answers):
+    reach(f"effect.before:{task}")
+    mark = f"{task}:{','.join(map(str, answers))}" if answers else str(task)
+    write("effects", {"command": PLANTED["command"], "mark": mark})
+    reach(f"effect.after:{task}")
+    return mark
+
+
+def reach(point):
+    PASSED[point] += 1
+    turns = HELD.get((PLANTED["command"], PLANTED.get("racer")))
+    if turns and turns[0] == (point, PASSED[point]):
+        turns.pop(0)
+        print("held", flush=True)
+        sys.stdin.readline()
+
+
+def command(number, call, **planted):
+    PASSED.clear()
+    PLANTED.clear()
+    PLANTED.update(planted, command=number)
+    try:
+        RUN or RUN.append(open_run())
+        shown = told(RUN[0], call(RUN[0]))
+    except Exception as error:
+        shown = {"outcome": "crashed"} if PLANTED.get("failed") else refused(f"{type(error).__name__}: {error}")
+    write("shown", {**planted, **shown, "command": number})
+
+
+def refused(words):
+    return {"outcome": "refused", "error": " ".join(words.split())}
+
+
+def write(name, line):
+    with open(FOLDER / name, "a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def read(name):
+    path = FOLDER / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def spawn(name):
+    line = [sys.executable, __file__, str(FOLDER), name]
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def run_process(name, numbers):
+    process = spawn(name)
+    try:
+        process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    if process.returncode not in (0, -9):
+        sys.exit(cannot_tell(f"{name} ended with exit code {process.returncode}"))
+    shown = {line["command"]: line for line in read("shown")}
+    for number in numbers:
+        if number not in shown:
+            write("shown", {"command": number, "outcome": "crashed"})
+            return
+
+
+def run_race(name, number, racers, turns):
+    """Turn by turn: a racer goes on until it is about to pass its point, or to its end; then the others, one by one."""
+    running = {}
+    last = turns[-1][0] if turns else 0
+    for racer in [turn[0] for turn in turns] + [(last + i) % racers + 1 for i in range(racers)]:
+        if racer not in running:
+            running[racer] = spawn(f"{name}_racer_{racer}")
+        elif running[racer].poll() is None:
+            running[racer].stdin.write("go on\n")
+            running[racer].stdin.flush()
+        next((line for line in running[racer].stdout if line == "held\n"), None)
+    for process in running.values():
+        process.communicate(timeout=LIMIT)
+    ends = [line for line in read("shown") if line["command"] == number]
+    if len(ends) < racers:
+        sys.exit(cannot_tell("a racer did not end"))
+    shows = [end["answer"] for end in ends if any(end["answer"] in answers_in(mark) for mark in end.get("state") or ())]
+    shown = {"command": number, "outcome": "raced", "shows": sorted(shows)}
+    write("shown", {**shown})
+
+
+def answers_in(mark):
+    return [answer for answer in mark.partition(":")[2].split(",") if answer]
+
+
+def compared(shown, effects):
+    """A command's line, made comparable with those above."""
+    marks = [mark["mark"] for mark in effects if mark["command"] == shown["command"]]
+    shown = {"asks": None, "state": None, **shown}
+    shown["effects"] = sorted(marks) if shown["outcome"] == "raced" else marks
+    if "shows" not in shown:
+        shown["shows"] = sorted({answer for mark in shown["state"] or () for answer in answers_in(mark)})
+    return shown
+
+
+def same(wanted, shown):
+    return all(shown.get(key) == value for key, value in wanted.items())
+
+
+def right(wanted, shown):
+    wanted = dict(wanted)
+    hidden, most = wanted.pop("hides", None), wanted.pop("shows", None)
+    return same(wanted, shown) and hidden not in shown["shows"] and (most is None or set(shown["shows"]) <= set(most))
+
+
+def said(shown):
+    keys = ("outcome", "effects", "asks", "state", "recorded", "error")
+    return ", ".join(f"{key} {shown[key]}" for key in keys if shown.get(key) is not None)
+
+
+LIMIT = 120  # seconds a process may take before it counts as hung
+HELD = {(2, 1): [('effect.after:2', 1)]}  # by command and racer: the points where it is held, one a turn
+
+
+def main():
+    try:
+        run_process("process_1", [1])
+        run_race("process_2", 2, 2, [(1, 'effect.after:2', 1)])
+    except subprocess.TimeoutExpired:
+        return cannot_tell("a process hung")
+    effects = read("effects")
+    shown = {line["command"]: compared(line, effects) for line in read("shown")}
+    for number, seen in SEEN.items():
+        if number not in shown:
+            return cannot_tell(f"command {number} was not reached")
+        if number != 2 and not same(seen, shown[number]):
+            return cannot_tell(f"command {number} shows {said(shown[number])}")
+    last = shown[2]
+    if same(SEEN[2], last):
+        print(f"reproduces: {said(last)}")
+        return 1
+    if any(right(one, last) for one in RIGHT):
+        print(f"no longer reproduces: {said(last)}")
+        return 0
+    return cannot_tell(f"neither what was seen nor right: {said(last)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        FOLDER = Path(sys.argv[1])
+        globals()[sys.argv[2]]()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            FOLDER = Path(folder)
+            sys.exit(main())

@@ -1,0 +1,297 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["langgraph==1.2.9", "langgraph-checkpoint==4.1.1", "langgraph-checkpoint-sqlite==3.1.0"]
+# ///
+"""langgraph: several tasks in doubt after one crash
+
+Seen on langgraph 1.2.9, langgraph-checkpoint 4.1.1, langgraph-checkpoint-sqlite 3.1.0 (api=graph saver=sqlite
+durability=exit executor=inline schema=typeddict fork=one-call).
+
+1. start
+2. resume(a, gate 2), killed at effect.after:3
+
+expected  crashed; effects: none; frontier: {1} — or — crashed; effects: 2(a); frontier: {1} — or — crashed; effects:
+          2(a), 3; frontier: {1, 2}
+observed  crashed; effects: 2(a), 3; frontier: {1}
+
+Task t asks question t.1, then t.2, where it asks any, and then fires its effect; a, b, c are answers. Run this with
+`uv run repro.py`, or with the packages above installed: exit code 1 while it reproduces, 0 when it no longer does, 3 when it
+cannot tell.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+
+def cannot_tell(words):
+    print(f"cannot tell: {words}", flush=True)
+    return 3
+
+
+def stumble(kind, error, trace):
+    """Exit code 1 says that it reproduces, so a script that stumbles must not end with it."""
+    sys.__excepthook__(kind, error, trace)
+    sys.stdout.flush()
+    os._exit(cannot_tell(f"{kind.__name__}: {error}"))
+
+
+sys.excepthook = stumble
+
+import operator
+import sqlite3
+from concurrent.futures import Future
+from typing import Annotated, TypedDict
+
+from langchain_core.runnables.config import ContextThreadPoolExecutor
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+CONFIG = {"configurable": {"thread_id": "run"}}
+INPUT = {"marks": [], "note": "go"}
+
+
+class State(TypedDict):
+    marks: Annotated[list[str], operator.add]
+    note: str
+
+
+def task_1(state: State):
+    mark = effect(1)
+    return {"marks": [mark], "note": "ok"}
+
+
+def task_2(state: State):
+    answer_1 = interrupt("2.1")
+    mark = effect(2, answer_1)
+    return {"marks": [mark], "note": "ok"}
+
+
+def task_3(state: State):
+    mark = effect(3)
+    return {"marks": [mark], "note": "ok"}
+
+
+def open_run():
+    graph = StateGraph(State)
+    graph.add_node(task_1)
+    graph.add_node(task_2)
+    graph.add_node(task_3)
+    graph.add_edge(START, "task_1")
+    graph.add_edge("task_1", "task_2")
+    graph.add_edge("task_2", "task_3")
+    graph.add_edge("task_3", END)
+    return graph.compile(checkpointer=open_saver())
+
+
+def open_saver():
+    store = sqlite3.connect(FOLDER / "store.sqlite", check_same_thread=False)
+    return SqliteSaver(store)
+
+
+def submit(pool, function, *args, **kwargs):
+    """LangGraph has its records written by a pool of threads. Here each is written as soon as it is handed to the pool,
+    which is one of the orders that the threads can take, so that a run which is stopped always leaves the same records."""
+    future = Future()
+    try:
+        future.set_result(function(*args, **kwargs))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+ContextThreadPoolExecutor.submit = submit
+
+
+def invoke(run, payload):
+    return run.invoke(payload, CONFIG, durability="exit")
+
+
+def told(run, reply):
+    asks = [asked.value for asked in (reply or {}).get("__interrupt__", ())]
+    outcome = "parked" if asks else "idle" if run.get_state(CONFIG).next else "completed"
+    return {"outcome": outcome, "asks": asks, "state": (reply or {}).get("marks")}
+
+
+def recorded():
+    """The tasks whose marks the store holds: in the newest checkpoint, or as writes that no checkpoint has taken up yet."""
+    with SqliteSaver.from_conn_string(str(FOLDER / "store.sqlite")) as saver:
+        found = saver.get_tuple(CONFIG)
+    if found is None:
+        return []
+    values = found.checkpoint["channel_values"]
+    marks = values.get("marks", [])
+    marks += [mark for _, channel, update in found.pending_writes if channel == "marks" for mark in update]
+    return sorted({int(mark.partition(":")[0]) for mark in marks})
+
+
+# ---- The commands. They are sent by one process.
+
+
+def process_1():
+    # start
+    command(1, lambda run: invoke(run, INPUT))
+    # resume(a, gate 2), killed at effect.after:3
+    command(2, lambda run: invoke(run, Command(resume="a")), dies_at=("effect.after:3", 1))
+
+
+# ---- What each command showed, and what would have been right of the last one.
+
+SEEN = {
+    1: {"outcome": "parked", "effects": ["1"], "asks": ["2.1"], "recorded": [1]},
+    2: {"outcome": "crashed", "effects": ["2:a", "3"], "recorded": [1]},
+}
+RIGHT = [
+    {"outcome": "completed", "effects": ["2:a", "3"], "state": ["1", "2:a", "3"], "recorded": [1, 2, 3]},
+    {"outcome": "crashed", "effects": [], "recorded": [1]},
+    {"outcome": "crashed", "effects": ["2:a"], "recorded": [1]},
+    {"outcome": "crashed", "effects": ["2:a"], "recorded": [1, 2]},
+    {"outcome": "crashed", "effects": ["2:a", "3"], "recorded": [1, 2]},
+    {"outcome": "crashed", "effects": ["2:a", "3"], "recorded": [1, 2, 3]},
+]
+
+
+# ---- The stage: effects, processes and their deaths, and the comparison.
+
+PASSED, PLANTED, RUN = Counter(), {}, []
+
+
+def effect(task, *answers):
+    reach(f"effect.before:{task}")
+    mark = f"{task}:{','.join(map(str, answers))}" if answers else str(task)
+    write("effects", {"command": PLANTED["command"], "mark": mark})
+    reach(f"effect.after:{task}")
+    return mark
+
+
+def reach(point):
+    PASSED[point] += 1
+    if (point, PASSED[point]) == PLANTED.get("dies_at"):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def command(number, call, **planted):
+    PASSED.clear()
+    PLANTED.clear()
+    PLANTED.update(planted, command=number)
+    try:
+        RUN or RUN.append(open_run())
+        shown = told(RUN[0], call(RUN[0]))
+    except Exception as error:
+        shown = {"outcome": "crashed"} if PLANTED.get("failed") else refused(f"{type(error).__name__}: {error}")
+    write("shown", {**planted, **shown, "command": number, "recorded": read_store()})
+
+
+def refused(words):
+    return {"outcome": "refused", "error": " ".join(words.split())}
+
+
+def write(name, line):
+    with open(FOLDER / name, "a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def read(name):
+    path = FOLDER / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def spawn(name):
+    line = [sys.executable, __file__, str(FOLDER), name]
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def read_store():
+    """By a process of its own, which knows nothing but the store."""
+    said = spawn("print_recorded").communicate(timeout=LIMIT)[0]
+    return json.loads(said.splitlines()[-1])
+
+
+def print_recorded():
+    print(json.dumps(recorded()))
+
+
+def run_process(name, numbers):
+    process = spawn(name)
+    try:
+        process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    if process.returncode not in (0, -9):
+        sys.exit(cannot_tell(f"{name} ended with exit code {process.returncode}"))
+    shown = {line["command"]: line for line in read("shown")}
+    for number in numbers:
+        if number not in shown:
+            write("shown", {"command": number, "outcome": "crashed", "recorded": read_store()})
+            return
+
+
+def answers_in(mark):
+    return [answer for answer in mark.partition(":")[2].split(",") if answer]
+
+
+def compared(shown, effects):
+    """A command's line, made comparable with those above."""
+    marks = [mark["mark"] for mark in effects if mark["command"] == shown["command"]]
+    shown = {"asks": None, "state": None, **shown}
+    shown["effects"] = sorted(marks) if shown["outcome"] == "raced" else marks
+    if "shows" not in shown:
+        shown["shows"] = sorted({answer for mark in shown["state"] or () for answer in answers_in(mark)})
+    return shown
+
+
+def same(wanted, shown):
+    return all(shown.get(key) == value for key, value in wanted.items())
+
+
+def right(wanted, shown):
+    wanted = dict(wanted)
+    hidden, most = wanted.pop("hides", None), wanted.pop("shows", None)
+    return same(wanted, shown) and hidden not in shown["shows"] and (most is None or set(shown["shows"]) <= set(most))
+
+
+def said(shown):
+    keys = ("outcome", "effects", "asks", "state", "recorded", "error")
+    return ", ".join(f"{key} {shown[key]}" for key in keys if shown.get(key) is not None)
+
+
+LIMIT = 120  # seconds a process may take before it counts as hung
+
+
+def main():
+    try:
+        run_process("process_1", [1, 2])
+    except subprocess.TimeoutExpired:
+        return cannot_tell("a process hung")
+    effects = read("effects")
+    shown = {line["command"]: compared(line, effects) for line in read("shown")}
+    for number, seen in SEEN.items():
+        if number not in shown:
+            return cannot_tell(f"command {number} was not reached")
+        if number != 2 and not same(seen, shown[number]):
+            return cannot_tell(f"command {number} shows {said(shown[number])}")
+    last = shown[2]
+    if same(SEEN[2], last):
+        print(f"reproduces: {said(last)}")
+        return 1
+    if any(right(one, last) for one in RIGHT):
+        print(f"no longer reproduces: {said(last)}")
+        return 0
+    return cannot_tell(f"neither what was seen nor right: {said(last)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        FOLDER = Path(sys.argv[1])
+        globals()[sys.argv[2]]()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            FOLDER = Path(folder)
+            sys.exit(main())
