@@ -146,6 +146,9 @@ def fuzz(
     pinned = options_of(option or [])
     wanted = phases_of(phases)
     known, seeds = [*traces_of(profile or []), *known_of(baseline or [])], traces_of(corpus or [])
+    if (known or seeds) and "regress" not in wanted:
+        # Who names traces wants them tried, whatever other phases are wanted.
+        wanted = ("regress", *wanted)
     known_in = known_files(profile or [])
     chosen, missing = targets_of(targets, pinned)
     outputs = Outputs(events, junit=junit, sarif=sarif, summary=summary, html=html)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fuzzresume.campaign.corpus_file import CorpusError
+from fuzzresume.campaign.gallery import reports
 from fuzzresume.campaign.lookup import FINDING, UnknownFinding, find
 from fuzzresume.campaign.store import require_writable, write_whole
 from fuzzresume.contract.trace import Trace, TraceError, load
@@ -13,6 +14,9 @@ from fuzzresume.report.usage import fail
 
 OUT = Path(".fuzzresume")
 """Where a campaign writes when it is not told otherwise, so where a finding's id is looked for."""
+
+REPORTS = "reports"
+"""The word for the public reports that ship with fuzzresume as seed traces."""
 
 
 def files_of(paths: Sequence[Path]) -> Iterator[Path]:
@@ -40,9 +44,15 @@ def trace_of(path: Path) -> Trace:
 
 
 def traces_of(paths: Sequence[Path]) -> list[Trace]:
-    """The traces in files and folders, and of findings named by their ids. Ends the program at the first that is none."""
-    found = []
+    """The traces in files and folders, of findings named by their ids, and for `reports` the public reports that ship.
+
+    Ends the program at the first that is none.
+    """
+    found: list[Trace] = []
     for path in paths:
+        if str(path) == REPORTS and not path.exists():
+            found += reports().values()
+            continue
         named = FINDING.fullmatch(str(path)) and not path.exists()
         found += [trace_of(path)] if named else [trace_of(file) for file in files_of([path])]
     return found

@@ -8,7 +8,7 @@ import fcntl
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 from crewai.flow.persistence import sqlite
@@ -75,14 +75,17 @@ def _hooked(name: str) -> Iterator[None]:
 
 
 class _CheckpointFile:
-    """A checkpoint that is being written: CrewAI opens it under its final name and writes all of it at once."""
+    """A checkpoint that is being written: CrewAI opens it under its final name and writes all of it at once.
 
-    def __init__(self, env: Env, path: Any) -> None:
-        self._env, self._path = env, path
+    `how` are the further arguments of `open`, which differ between its versions.
+    """
+
+    def __init__(self, env: Env, path: Any, how: Mapping[str, Any]) -> None:
+        self._env, self._path, self._how = env, path, how
 
     def __enter__(self) -> _CheckpointFile:
         self._env.hook("checkpoint.before")
-        self._file = builtins.open(self._path, "w")
+        self._file = builtins.open(self._path, "w", **self._how)
         return self
 
     def write(self, content: str) -> None:
@@ -98,8 +101,8 @@ class _CheckpointFile:
             self._env.hook("checkpoint.after")
 
 
-def _open(path: Any, mode: str = "r") -> Any:
-    return _CheckpointFile(SCOPE.get().env, path)
+def _open(path: Any, mode: str = "r", **how: Any) -> Any:
+    return _CheckpointFile(SCOPE.get().env, path, how)
 
 
 def _reading(stock: Callable[[Any, str], str]) -> Callable[[Any, str], str]:

@@ -88,6 +88,18 @@ def test_a_script_that_stumbles_does_not_end_as_if_it_reproduced(tmp_path):
     assert ended.returncode == 3 and "ModuleNotFoundError" in ended.stdout
 
 
+def test_a_call_that_is_not_there_any_more_is_no_refusal(tmp_path):
+    """A fork may be refused; but a script that calls what does not exist has not seen a refusal."""
+
+    class Renamed(ToyRecipe):
+        def call(self, plan, step):
+            return super().call(plan, step) if step.number < 3 else self.served
+
+    assert verdict(tmp_path, Renamed("run.fork()"))[1].words.startswith("cannot tell: neither what was seen nor right")
+    refusal = "(_ for _ in ()).throw(ValueError('forks are refused'))"
+    assert verdict(tmp_path, Renamed(f"next({refusal})"))[1].word == "no longer reproduces"
+
+
 def test_an_exit_code_counts_only_with_the_line_that_says_the_same():
     assert judged(1, "reproduces: outcome completed\n", "").word == "reproduces"
     assert judged(1, "Traceback\n", "ImportError: toy\n").words == "unverified: exit code 1: ImportError: toy"
