@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,7 @@ from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.lookup import DATABASE
 from fuzzresume.campaign.phases import PHASES
 from fuzzresume.cli_baseline import known_of
-from fuzzresume.cli_campaign import Setup, phases_of, prepare, say_unasked, targets_of, time_of
+from fuzzresume.cli_campaign import MOST_SEED, Setup, phases_of, prepare, say_unasked, targets_of, time_of
 from fuzzresume.cli_corpus import opened
 from fuzzresume.cli_files import OUT, traces_of
 from fuzzresume.cli_outputs import Events, Html, Junit, Outputs, Sarif, Summary, known_files
@@ -78,6 +79,10 @@ def main() -> None:
         app()
     except BrokenPipeError:
         sys.exit(Exit.UNDETERMINED)
+    except Exception:
+        # Python's own exit code for this is 1, which here says that something is violated.
+        traceback.print_exc()
+        sys.exit(Exit.UNDETERMINED)
     finally:
         try:
             sys.stdout.flush()
@@ -115,7 +120,7 @@ def fuzz(
         str | None, typer.Option(help="Time for the whole campaign: 90, 60s, 2m, 1h. Default 60s without --max-runs.")
     ] = None,
     max_runs: Annotated[int | None, typer.Option(min=1, help="Runs per target, after which its campaign ends.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same versions: same findings.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Same seed, same versions: same findings.")] = 0,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="Pin an option.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the campaign as JSON to this file.")] = None,
     junit: Junit = None,

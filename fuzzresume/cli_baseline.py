@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from fuzzresume.cli_files import OUT, traces_of, write_file
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.trace import Trace
 from fuzzresume.report.exit_codes import Exit
+from fuzzresume.report.plain_words import printable
 from fuzzresume.report.terminal import plain
 from fuzzresume.report.usage import fail
 
@@ -48,7 +50,9 @@ def update(
 ) -> None:
     """Add findings to the file, which is made if it is not there. What is known already stays as it is."""
     known = known_of([file]) if file.exists() else []
-    found = [trace for trace in traces_of(findings or [OUT]) if trace.found is not None]
+    # Before the first campaign nothing is known, and an empty file says so.
+    named = findings or ([OUT] if any(OUT.rglob("*.json")) else [])
+    found = [trace for trace in traces_of(named) if trace.found is not None]
     new = added(known, found)
     write_file(file, write_baseline([*known, *new]))
     for trace in new:
@@ -83,7 +87,8 @@ def replayed(traces: Sequence[Trace], *, exact: bool) -> list[Healed]:
     console, healed = plain(), []
     with workspace() as executor:
         for one in heal(executor, traces, exact=exact):
-            console.print(f"{one.word:<10}  {say(one.trace)}" + (f"\n  {one.why}" if one.word == "CANNOT RUN" else ""))
+            said = say(replace(one.trace, packages=dict(one.packages)))
+            console.print(f"{one.word:<10}  {said}" + (f"\n  {one.why}" if one.word == "CANNOT RUN" else ""))
             healed.append(one)
     counts = Counter(one.word for one in healed)
     console.print(", ".join(f"{counts[word]} {word.lower()}" for word in ("FIXED", "STILL", "CANNOT RUN")))
@@ -94,4 +99,4 @@ def say(trace: Trace) -> str:
     """`langgraph FD-2dc830 a fork was not served its own answer (langgraph 1.2.9)`."""
     target, name = key(trace)
     version = "".join(f" ({package} {version})" for package, version in list(trace.packages.items())[:1])
-    return f"{target} {name} {trace.found.cls if trace.found else ''}{version}"
+    return printable(f"{target} {name} {trace.found.cls if trace.found else ''}{version}")

@@ -22,6 +22,9 @@ from fuzzresume.formal.toolchain import TlcMissing
 from fuzzresume.harness.target import NoEnvironment, Target, TargetError, parse_target
 from fuzzresume.report.usage import fail
 
+MOST_SEED = 2**63 - 1
+"""The greatest seed, which is the greatest whole number that the corpus database holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -104,9 +107,9 @@ def prepare(out: Path, files: Iterable[Path | None], tlc: bool, jar: Path | None
         named: set[Path] = set()
         for file in filter(None, files):
             require_file(file)
-            if file.absolute() in named:
+            if file.resolve() in named:
                 fail(f"{file}: two reports cannot be written to one file")
-            named.add(file.absolute())
+            named.add(file.resolve())
         return SecondOpinion(jar, java) if tlc else None
     except (TlcMissing, OSError) as error:
         fail(str(error))

@@ -14,6 +14,7 @@ from fuzzresume.campaign.corpus_files import export_traces, import_traces
 from fuzzresume.campaign.corpus_read import FindingRow, ListedRow, listed, totals
 from fuzzresume.campaign.lookup import DATABASE
 from fuzzresume.cli_files import OUT, require_file, write_file
+from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.report.corpus_json import corpus_json
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.terminal import plain
@@ -39,6 +40,8 @@ def list_findings(
     """List the findings, a line each, then the traces that show none."""
     require_file(json)
     name = None if property is None else property.upper().removeprefix("RR-")
+    if name is not None and name not in PROPERTIES:
+        fail(f"--property {property}: there is no such property; they are {', '.join(PROPERTIES)}")
     with opened(db) as corpus:
         lines = [_line(row) for row in listed(corpus, target, name)]
         bare = corpus.traces(target=target) if name is None else []
@@ -138,7 +141,7 @@ def opened(path: Path, *, create: bool = False) -> Iterator[Corpus]:
 
 
 def _line(row: ListedRow) -> str:
-    notes = [f"known as {row.known}"] if row.known else []
+    notes = [f"known as {row.known}"] if row.known not in ("", row.id) else []
     notes += ["flaky"] if row.flaky else []
     words = f"  ({', '.join(notes)})" if notes else ""
     return f"{row.id}  {row.target}  {row.verdict}  {_number(row.length, 'command')}  {row.title}{words}"

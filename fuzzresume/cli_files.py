@@ -18,6 +18,9 @@ OUT = Path(".fuzzresume")
 REPORTS = "reports"
 """The word for the public reports that ship with fuzzresume as seed traces."""
 
+HELD = {b"SQLite format 3": "a database", b"fuzzresume.baseline/": "a baseline", b"fuzzresume.trace/": "a trace"}
+"""What no report may replace, by what its first bytes hold."""
+
 
 def files_of(paths: Sequence[Path]) -> Iterator[Path]:
     """The files named, and every .json file below the folders named. Ends the program for a path that is not there."""
@@ -53,15 +56,36 @@ def traces_of(paths: Sequence[Path]) -> list[Trace]:
         if str(path) == REPORTS and not path.exists():
             found += reports().values()
             continue
-        named = FINDING.fullmatch(str(path)) and not path.exists()
-        found += [trace_of(path)] if named else [trace_of(file) for file in files_of([path])]
+        if path.is_dir():
+            # A campaign's report may lie beside its traces.
+            found += [trace_of(file) for file in files_of([path]) if not _is_report(file)]
+        else:
+            named = FINDING.fullmatch(str(path)) and not path.exists()
+            found += [trace_of(path)] if named else [trace_of(file) for file in files_of([path])]
     return found
 
 
+def _is_report(file: Path) -> bool:
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(200)
+    except OSError:
+        return False
+    return b'"fuzzresume.' in head and b'"fuzzresume.trace/' not in head
+
+
 def require_file(path: Path | None) -> None:
-    """Prove that a file can be written there, before hours are spent. Ends the program when it cannot."""
+    """Prove that a report can be written there, before hours are spent, and that nothing is lost by it.
+
+    Ends the program when it cannot, or where there is a database, a baseline or a trace now.
+    """
     if path is None:
         return
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(200)
+        if held := next((what for mark, what in HELD.items() if mark in head), ""):
+            fail(f"{path}: that is {held}, and a report would take its place")
     try:
         require_writable(path.parent)
     except OSError as error:

@@ -21,7 +21,7 @@ from fuzzresume.campaign.nightly_config import ConfigError, Loaded, config_schem
 from fuzzresume.campaign.nightly_store import Night, Nights
 from fuzzresume.campaign.phases import PHASES
 from fuzzresume.cli_baseline import known_of
-from fuzzresume.cli_campaign import Setup, prepare, say_unasked, seconds_of
+from fuzzresume.cli_campaign import MOST_SEED, Setup, prepare, say_unasked, seconds_of
 from fuzzresume.cli_outputs import Events, Html, Junit, Outputs, Sarif, Summary, now
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.trace import Trace
@@ -34,7 +34,7 @@ from fuzzresume.report.nightly_markdown import nightly_markdown
 from fuzzresume.report.nightly_page import nightly_page
 from fuzzresume.report.nightly_result import NightResult, before, result_of
 from fuzzresume.report.nightly_terminal import print_night
-from fuzzresume.report.terminal import Screen, Terminal
+from fuzzresume.report.terminal import Screen, Terminal, plain
 from fuzzresume.report.usage import fail
 
 
@@ -52,7 +52,9 @@ def nightly(
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin a new night, even if the last one is not over.")] = False,
     max_time: Annotated[str | None, typer.Option(help="Time for the whole night: 90, 60s, 2m, 1h.")] = None,
     max_runs: Annotated[int | None, typer.Option(min=1, help="Runs of each target, after which its campaign ends.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The seed of the night. Default: its number.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST_SEED, help="The seed of the night. Default: its number.")
+    ] = None,
     baseline: Annotated[Path | None, typer.Option(help="The baseline file: what it names does not fail.")] = None,
     database: Annotated[Path | None, typer.Option("--db", metavar="FILE", help="The corpus database.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the traces of findings.")] = None,
@@ -81,7 +83,7 @@ def nightly(
     said, files = loaded.config, loaded.config.outputs
     database = database or loaded.path(said.database)
     baseline = _file(loaded, baseline, said.baseline)
-    known = known_of([baseline]) if baseline is not None else []
+    known = _known(baseline)
     plan = plan_of(loaded, max_time, max_runs, seed, known)
     json, summary, html = (
         _file(loaded, json, files.json),
@@ -124,6 +126,14 @@ def nightly(
     if broken:
         fail(broken)
     raise typer.Exit(code)
+
+
+def _known(baseline: Path | None) -> list[Trace]:
+    """What the team knows of; nothing before it has a baseline. Ends the program for one that cannot be used."""
+    if baseline is not None and not baseline.exists():
+        plain(stderr=True).print(f"fuzzresume: nothing is known yet: there is no {baseline}")
+        return []
+    return known_of([baseline]) if baseline is not None else []
 
 
 def plan_of(loaded: Loaded, max_time: str | None, max_runs: int | None, seed: int | None, known: Sequence[Trace]) -> Plan:

@@ -132,7 +132,10 @@ def say_bisection(search: Bisection) -> list[str]:
         shown = answers == {"bad"}
         first, last = search.versions[0], search.versions[-1]
         if len(search.answered) == len(search.versions):
-            lines.append(f"it shows in {'every' if shown else 'no'} version from {first} to {last}")
+            count = len(search.versions)
+            which = f"{'each' if shown else 'none'} of the {count} versions tried, from {first} to {last}"
+            alone = f"{'' if shown else 'not '}in {first}, the only version tried"
+            lines.append(f"it shows in {which}" if count > 1 else f"it shows {alone}")
         else:
             which = ", ".join(search.answered)
             lines.append(f"it shows in {'each' if shown else 'none'} of the versions that answered: {which}")

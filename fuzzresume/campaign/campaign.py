@@ -97,6 +97,11 @@ class Campaign:
             self._found,
             minimise="minimise" in self.chosen,
             late=lambda: self._over(1.0),
+            names={
+                trace.found.id
+                for trace in self.known
+                if trace.found is not None and trace.target == self.target.adapter.name
+            },
         )
         self.troubles = self.collector.troubles
         self.regress = Regress(self, self.known, self.corpus)
@@ -240,7 +245,12 @@ class Campaign:
             coverage(self.tours[0], self.states, self.reached),
             depths=self.enumeration.depths if "enumerate" in self.chosen else None,
             phases=[count for count in self.counts.values() if count.name in self.chosen and count.runs],
-            vacuous=vacuous(self.tally, can, races="race" in self.chosen),
+            vacuous=vacuous(
+                self.tally,
+                can,
+                {finding.property_name for finding in (*found, *self.collector.known)},
+                races="race" in self.chosen,
+            ),
             known=self.collector.known,
             checked=self.regress.checked,
         )

@@ -6,7 +6,7 @@ of it, so that neither hides what comes after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,7 +33,8 @@ Shape = tuple[object, ...]
 class Collector:
     """A campaign's findings. `save` stores a finding's trace and may raise OSError, which becomes a trouble.
 
-    `minimise`: shrink what is found, until `late` says that the time is over. `known` are findings that are looked past.
+    `minimise`: shrink what is found, until `late` says that the time is over. `known` are findings that are looked past;
+    `names` the ids of those that are known, whether or not their own traces could be run.
     """
 
     executor: Executor
@@ -43,6 +44,7 @@ class Collector:
     found: Callable[[Finding], None] = lambda finding: None
     minimise: bool = True
     late: Callable[[], bool] = lambda: False
+    names: Collection[str] = ()
     findings: list[Finding] = field(default_factory=list)
     known: list[Finding] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
@@ -133,7 +135,10 @@ class Collector:
             raise
         if known is not None:
             return known
-        self._keep(finding)
+        if finding.id in self.names and not finding.flaky:
+            self.look_past(finding, finding.id)
+        else:
+            self._keep(finding)
         return finding
 
     def _small(self, finding: Finding) -> Finding | None:

@@ -10,6 +10,8 @@ from fuzzresume.campaign.corpus import Corpus
 from fuzzresume.campaign.corpus_file import CorpusError, CorpusFile
 from fuzzresume.campaign.corpus_write import NAME, require_names
 from fuzzresume.campaign.store import write_whole
+from fuzzresume.contract.monitor import replay
+from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.trace import Trace, TraceError, load
 
 AT_ONCE = 200
@@ -44,6 +46,7 @@ def import_traces(corpus: Corpus, paths: Iterable[Path]) -> Imported:
         try:
             trace = load(path)
             require_names(trace)
+            _require_shown(trace)
         except (TraceError, CorpusError) as error:
             name = "" if isinstance(error, TraceError) else f"{path.name}: "
             done.broken.append(f"{name}{error}")
@@ -53,6 +56,17 @@ def import_traces(corpus: Corpus, paths: Iterable[Path]) -> Imported:
             _add(corpus, batch, done)
     _add(corpus, batch, done)
     return done
+
+
+def _require_shown(trace: Trace) -> None:
+    """A finding's trace stands for it from now on, so what it recorded must show a violation. Raises CorpusError."""
+    if trace.found is None:
+        return
+    if not trace.seen:
+        raise CorpusError("it does not record what was seen; `fuzzresume replay FILE --record FILE` does")
+    sights = tuple(zip(trace.commands, trace.seen, strict=True))
+    if replay(Reference(trace.workload), sights, frozenset(trace.found.beyond)):
+        raise CorpusError(f"what it records is no violation, whatever it says of {trace.found.id}")
 
 
 def export_traces(corpus: CorpusFile, folder: Path, target: str | None = None) -> int:

@@ -6,7 +6,7 @@ gone. (What is on record of targets that ship with fuzzresume is another thing: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -30,11 +30,12 @@ class BaselineFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Healed:
-    """What became of one known finding."""
+    """What became of one known finding. `packages` are the versions that it was replayed on, or else recorded on."""
 
     trace: Trace
     word: Word
     why: str
+    packages: Mapping[str, str]
 
 
 def key(trace: Trace) -> tuple[str, str]:
@@ -44,6 +45,8 @@ def key(trace: Trace) -> tuple[str, str]:
 
 def read_baseline(path: Path) -> list[Trace]:
     """The traces of a baseline file, in its order. Raises BaselineFileError."""
+    if path.exists() and not path.is_file():
+        raise BaselineFileError(f"{path}: that is no file")
     try:
         raw: Any = msgspec.json.decode(path.read_bytes())
     except FileNotFoundError as error:
@@ -88,4 +91,4 @@ def heal(executor: Executor, traces: Iterable[Trace], *, exact: bool = False) ->
     """Replay known findings one after the other: which are fixed? `exact`: on the versions that each one recorded."""
     for trace in traces:
         result = replay_trace(executor.on(Reference(trace.workload)), trace, exact=exact)
-        yield Healed(trace, _WORDS[result.outcome], result.why)
+        yield Healed(trace, _WORDS[result.outcome], result.why, result.trace.packages)

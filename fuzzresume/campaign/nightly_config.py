@@ -60,6 +60,10 @@ class OutputFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     json: File | None = None
 
 
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""What the corpus database holds as a whole number."""
+
+
 class NightlyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is fuzzed every night, for how long, and what makes the night fail."""
 
@@ -68,7 +72,7 @@ class NightlyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Duration | None, Meta(description="The time of the whole night. Default 30m where runs are not bounded.")
     ] = None
     runs: Runs | None = None
-    seed: Annotated[int | None, Meta(description="The same seed every night. Default: the number of the night.")] = None
+    seed: Annotated[Seed, Meta(description="The same seed every night. Default: the number of the night.")] | None = None
     phases: Annotated[list[PhaseName], Meta(min_length=1, description="Phases to go through. Default: all.")] | None = None
     baseline: Annotated[File | None, Meta(description="The baseline file: what it names does not fail.")] = None
     database: Annotated[File, Meta(description="The corpus database.")] = ".fuzzresume/corpus.db"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +10,7 @@ from fuzzresume.campaign.execute import Executed, Executor
 from fuzzresume.campaign.findings import Diagnosis, diagnose
 from fuzzresume.contract.explain import intersect
 from fuzzresume.contract.faults import NONE
-from fuzzresume.contract.monitor import sights
+from fuzzresume.contract.monitor import Exchange, sights
 from fuzzresume.contract.trace import Found, Trace
 from fuzzresume.contract.words import say_violation
 from fuzzresume.harness.env import Unsupported
@@ -53,8 +53,8 @@ def replay_trace(executor: Executor, trace: Trace, *, exact: bool = False) -> Re
     moved = moved_versions(trace.packages, target.packages)
     versions = f" ({moved})" if moved else ""
     if done.violation is None:
-        if done.stopped:
-            return Replayed("cannot run", done.stopped + versions, trace)
+        if why := done.stopped or death_missed(trace, done.exchanges):
+            return Replayed("cannot run", why + versions, trace)
         return Replayed("no longer reproduces", f"the contract admits all {done.sent} commands{versions}", now)
     found = diagnose(executor.reference, done.violation, profile, target)
     if trace.found is not None and not same_finding(found, trace.found):
@@ -62,6 +62,18 @@ def replay_trace(executor: Executor, trace: Trace, *, exact: bool = False) -> Re
         return Replayed("no longer reproduces", f"it now violates {found.anomaly.property} in another way{versions}", other)
     same = replace(now, found=trace.found or _found(found))
     return Replayed("reproduces", f"RR-{found.anomaly.property} {say_violation(done.violation)[1]}{versions}", same)
+
+
+def death_missed(trace: Trace, exchanges: Sequence[Exchange]) -> str:
+    """Which planted death did not happen although it did when the trace was recorded, in words; "" for none.
+
+    A run without it says nothing of what comes after it.
+    """
+    died = [seen.expect.kind == "crashed" for seen in trace.seen] or [True] * len(trace.commands)
+    for number, ((command, observation), then) in enumerate(zip(exchanges, died, strict=False), 1):
+        if command.crash is not None and then and observation.outcome.kind not in ("crashed", "failed"):
+            return f"command {number} never came to {command.crash.hook}, passing {command.crash.nth}, where it is to die"
+    return ""
 
 
 def moved_versions(recorded: Mapping[str, str], now: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ just that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from fuzzresume.campaign.findings import Finding
@@ -87,21 +87,27 @@ class Tally:
                 break
 
 
-def vacuous(tally: Tally, can: Capabilities, *, races: bool = False) -> list[str]:
+def vacuous(tally: Tally, can: Capabilities, found: Collection[str] = (), *, races: bool = False) -> list[str]:
     """What never happened in the whole campaign, in words: a check that had nothing to look at has proved nothing.
 
-    `races`: the campaign was to race.
+    `found` are the properties of its findings: a known trace, which is not counted, may be what exercised them. `races`:
+    the campaign was to race.
     """
     guards = {
-        "no recovered run completed": tally.exercised["LV"],
-        "no run went on after a death that left something durable": tally.exercised["PC"],
-        "no answer was delivered that had to be inert": tally.exercised["CO"],
-        "no input was sent again": tally.exercised["RS"],
-        "no racer raced": tally.exercised["race"] or not races,
-        "no fork was served": tally.exercised["FI"] or can.fork is None,
-        "no update broke its schema and no store was damaged": tally.exercised["CV"] or not (can.schema or can.tamper),
+        "no recovered run completed": ("LV", tally.exercised["LV"]),
+        "no run went on after a death that left something durable": ("PC", tally.exercised["PC"]),
+        "no answer was delivered that had to be inert": ("CO", tally.exercised["CO"]),
+        "no input was sent again": ("RS", tally.exercised["RS"]),
+        "no racer raced": ("", tally.exercised["race"] or not races),
+        "no fork was served": ("FD", tally.exercised["FI"] or can.fork is None),
+        "no update broke its schema and no store was damaged": (
+            "CV",
+            tally.exercised["CV"] or not (can.schema or can.tamper),
+        ),
     }
-    return [] if can.absent else [words for words, happened in guards.items() if not happened]
+    if can.absent:
+        return []
+    return [words for words, (name, happened) in guards.items() if not happened and name not in found]
 
 
 def verdicts(tally: Tally, capabilities: Capabilities, findings: Sequence[Finding]) -> dict[str, Verdict]:

@@ -173,6 +173,8 @@ def _seen(name: str, rows: list[Row]) -> tuple[Seen, ...]:
 
 def load(path: Path) -> Trace:
     """Read a trace file. Raises TraceError, also when the file cannot be read."""
+    if path.exists() and not path.is_file():
+        raise TraceError(f"{path}: that is no file")
     try:
         data = path.read_bytes()
     except OSError as error:

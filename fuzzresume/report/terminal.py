@@ -47,7 +47,7 @@ class Screen(Console):
 
 def plain(*, stderr: bool = False) -> Screen:
     """A screen for lines that people and programs read: as they are, however long."""
-    return Screen(stderr=stderr, soft_wrap=True, highlight=False, markup=False)
+    return Screen(stderr=stderr, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 class Terminal:

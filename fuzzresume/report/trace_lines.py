@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzzresume.contract.trace import Trace
 from fuzzresume.contract.words import say_commands, say_explanation
+from fuzzresume.report.plain_words import printable
 
 
 def trace_lines(trace: Trace) -> list[str]:
@@ -16,4 +17,4 @@ def trace_lines(trace: Trace) -> list[str]:
         lines += [f"expected  {found.expected}", f"observed  {found.observed}"]
         if found.explained_by:
             lines.append(f"explained by {say_explanation(found.explained_by)}")
-    return lines
+    return [printable(line) for line in lines]

@@ -2,10 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+KILLED = Path(__file__).parents[2] / "shrinks" / "pydantic-graph-1.107.1" / "LV-1bb6a5" / "trace.json"
 
 MUTANT = ["mutant", "-o", "fault=ForkIgnore"]
 
@@ -16,6 +20,16 @@ def fuzzresume(folder, *arguments):
         command, cwd=folder, capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "200"}
     )
     return ended.returncode, ended.stdout + ended.stderr
+
+
+def edited(known, name, **changes):
+    """A baseline in which the known finding has other options, or another point to die at."""
+    document = json.loads((known / "known.json").read_text())
+    (finding,) = document["findings"]
+    for key, value in changes.items():
+        finding[key] = value
+    (known / name).write_text(json.dumps(document))
+    return name
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +57,7 @@ def test_what_is_known_does_not_fail_and_is_listed(known):
 
 
 def test_a_known_finding_that_is_fixed_fails_only_where_that_is_asked(known):
-    path = known / "moved.json"
-    document = json.loads((known / "known.json").read_text())
-    document["findings"][0]["options"]["fault"] = "StrayPoisons"
-    path.write_text(json.dumps(document))
+    path = known / edited(known, "moved.json", options={"fault": "StrayPoisons"})
     code, said = fuzzresume(known, "replay", "--all", "--baseline", "moved.json")
     assert code == 0 and "FIXED" in said and "1 fixed, 0 still, 0 cannot run" in said
     arguments = [
@@ -71,12 +82,58 @@ def test_a_known_finding_that_is_fixed_fails_only_where_that_is_asked(known):
     assert code == 0 and "1 taken out, 0 left" in said and json.loads(path.read_text())["findings"] == []
 
 
+@pytest.mark.parametrize(("fault", "said_of_it"), [("SkipTask", "shows another finding"), ("ReexecLast", "still shows")])
+def test_a_known_finding_hides_no_other_mechanism(known, fault, said_of_it):
+    """The engine changed: the known trace fits what it does now, or shows another thing; either way that is new."""
+    replayed = ["fuzz", "mutant", "-o", "fault=Replay", "--max-runs", "40", "--no-tlc", "--out", "replayed"]
+    assert fuzzresume(known, *replayed)[0] == 1
+    (trace,) = (known / "replayed").rglob("EO-*.json")
+    document = json.loads((known / "known.json").read_text())
+    document["findings"] = [json.loads(trace.read_text())]
+    document["findings"][0]["options"]["fault"] = fault
+    (known / "changed.json").write_text(json.dumps(document))
+    arguments = ["fuzz", "mutant", "-o", f"fault={fault}", "--max-runs", "60", "--no-tlc", "--out", fault]
+    code, said = fuzzresume(known, *arguments, "--baseline", "changed.json")
+    assert code == 1 and f"{trace.stem}: {said_of_it}" in said, said
+
+
+def test_what_other_options_show_is_no_excuse_for_these(known):
+    arguments = ["fuzz", "mutant", "-o", "fault=ForkLeak", "--max-runs", "40", "--no-tlc", "--out", "leak"]
+    code, said = fuzzresume(known, *arguments, "--baseline", "known.json")
+    assert code == 1 and "not tried: its options are not among those of this campaign" in said
+
+
+def test_a_death_that_does_not_happen_fixes_nothing(known):
+    shutil.copy(KILLED, known / "killed.json")
+    assert fuzzresume(known, "baseline", "update", "deaths.json", "killed.json")[0] == 0
+    document = json.loads((known / "deaths.json").read_text())
+    (row,) = [row for row in document["findings"][0]["commands"] if row.get("crash")]
+    row["crash"]["nth"] = 50
+    (known / "deaths.json").write_text(json.dumps(document))
+    code, said = fuzzresume(known, "baseline", "prune", "deaths.json")
+    assert code == 3 and "CANNOT RUN" in said and "passing 50, where it is to die" in said and "0 taken out, 1 left" in said
+
+
+def test_no_report_takes_the_place_of_a_baseline_or_the_database(known):
+    before = (known / "known.json").read_bytes(), (known / ".fuzzresume" / "corpus.db").read_bytes()
+    for file, held in (("known.json", "a baseline"), (".fuzzresume/corpus.db", "a database")):
+        code, said = fuzzresume(known, "fuzz", *MUTANT, "--max-runs", "1", "--json", file)
+        assert code == 2 and f"that is {held}" in said
+    code, said = fuzzresume(known, "fuzz", *MUTANT, "--max-runs", "1", "--json", "x.json", "--html", "./again/../x.json")
+    assert code == 2 and "two reports cannot be written to one file" in said
+    assert before == ((known / "known.json").read_bytes(), (known / ".fuzzresume" / "corpus.db").read_bytes())
+
+
+def test_before_the_first_campaign_nothing_is_known(tmp_path):
+    code, said = fuzzresume(tmp_path, "baseline", "update", "known.json")
+    assert code == 0 and "0 new, 0 known before" in said
+    assert json.loads((tmp_path / "known.json").read_text())["findings"] == []
+
+
 def test_replaying_all_says_what_still_shows_and_what_cannot_be_run(known):
     code, said = fuzzresume(known, "replay", "--all")
     assert code == 1 and "STILL" in said and "0 fixed, 1 still, 0 cannot run" in said
-    document = json.loads((known / "known.json").read_text())
-    document["findings"][0]["target"] = "no-such-target"
-    (known / "foreign.json").write_text(json.dumps(document))
+    edited(known, "foreign.json", target="no-such-target")
     code, said = fuzzresume(known, "replay", "--all", "--baseline", "foreign.json")
     assert code == 3 and "CANNOT RUN" in said and "no target is called 'no-such-target'" in said
     code, said = fuzzresume(known, "baseline", "prune", "foreign.json")

@@ -57,7 +57,7 @@ def test_a_finding_in_every_version_of_langgraph() -> None:
     assert heading.startswith("FD-2dc830 RR-FD a fork was not served its own answer")
     assert old.startswith("langgraph 1.1.4    bad   RR-FD completed; ") and " · with langgraph-checkpoint " in old
     assert new.startswith("langgraph 1.2.9    bad   ")
-    assert verdict == "it shows in every version from 1.1.4 to 1.2.9"
+    assert verdict == "it shows in each of the 2 versions tried, from 1.1.4 to 1.2.9"
 
 
 def test_the_release_that_changed_it_is_named(engines: Callable[[str], None]) -> None:

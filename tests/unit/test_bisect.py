@@ -67,10 +67,11 @@ def test_nothing_changes(letter: str, words: str) -> None:
     assert said[0] == f"it shows in {words} that answered: 0, 20, 39" and "37 versions were not tried" in said[1]
 
 
-@pytest.mark.parametrize("letter, words", [("b", "every"), ("g", "no")])
-def test_all_are_alike(letter: str, words: str) -> None:
-    assert say_bisection(searched(letter * LONG, everything=True)) == [f"it shows in {words} version from 0 to 39"]
-    assert say_bisection(searched(letter)) == [f"it shows in {words} version from 0 to 0"]
+@pytest.mark.parametrize("letter, words, alone", [("b", "each", "in"), ("g", "none", "not in")])
+def test_all_are_alike(letter: str, words: str, alone: str) -> None:
+    said = say_bisection(searched(letter * LONG, everything=True))
+    assert said == [f"it shows in {words} of the 40 versions tried, from 0 to 39"]
+    assert say_bisection(searched(letter)) == [f"it shows {alone} 0, the only version tried"]
 
 
 def test_a_version_of_which_something_is_known_shows_two_changes() -> None:

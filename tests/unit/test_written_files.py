@@ -36,6 +36,18 @@ def test_a_file_that_cannot_be_replaced_is_left_as_it_was(tmp_path, monkeypatch)
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.json"] and path.read_bytes() == b"before"
 
 
+def test_a_link_stays_and_a_pipe_is_written_to_as_it_is(tmp_path):
+    (tmp_path / "link.json").symlink_to(tmp_path / "there.json")
+    (tmp_path / "there.json").write_bytes(b"before")
+    write_whole(tmp_path / "link.json", b"after")
+    assert (tmp_path / "link.json").is_symlink() and (tmp_path / "there.json").read_bytes() == b"after"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(tmp_path / "pipe", b"after")
+    assert os.read(reader, 100) == b"after" and stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    os.close(reader)
+
+
 def test_half_a_surrogate_pair_in_an_error_can_be_written():
     message = ended_by(ValueError("no key \ud83d here")).message
     assert message == r"no key \ud83d here" and msgspec.json.encode(message)
