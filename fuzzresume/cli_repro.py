@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +23,12 @@ from fuzzresume.repro.plan import NoScript
 from fuzzresume.repro.script import script
 from fuzzresume.repro.verify import Verified, verify
 
+FOLDER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
+"""What the name of a finding's folder looks like: it stays inside the folder that was asked for."""
+
+TRACKERS = {"langgraph": "langchain-ai/langgraph"}
+"""The repository whose issues a target's public reports are numbered by."""
+
 
 def repro(
     findings: Annotated[
@@ -35,10 +44,35 @@ def repro(
     for trace in traces:
         if trace.found is None:
             fail("a trace without a finding: replay it with --record first")
-    words = [write_folder(trace, out / _name(trace), verified=verified) for trace in traces]
+    folders = folders_of(traces, out)
+    words = [write_folder(trace, folder, verified=verified) for folder, trace in folders.items()]
     if any(word == "reproduces" for word in words):
         raise typer.Exit(Exit.VIOLATED)
     raise typer.Exit(Exit.OK if all(word == "no longer reproduces" for word in words) else Exit.UNDETERMINED)
+
+
+def folders_of(traces: Sequence[Trace], out: Path) -> dict[Path, Trace]:
+    """A folder for each finding, named by its id; where several have one id, in a folder of their target and version.
+
+    A finding that was named twice counts once. Ends the program for an id that cannot be a folder's name.
+    """
+    different = [trace for index, trace in enumerate(traces) if trace not in traces[:index]]
+    times = Counter(_name(trace) for trace in different)
+    folders: dict[Path, Trace] = {}
+    for trace in different:
+        parts = [_name(trace)]
+        if times[parts[0]] > 1:
+            parts.insert(0, "-".join([trace.target, *list(trace.packages.values())[:1]]))
+        for part in parts:
+            if not FOLDER.fullmatch(part):
+                fail(f"{part!a} cannot be the name of a finding's folder")
+        folder = out.joinpath(*parts)
+        number = 1
+        while folder in folders:
+            number += 1
+            folder = out.joinpath(*parts[:-1], f"{parts[-1]}-{number}")
+        folders[folder] = trace
+    return folders
 
 
 def write_folder(trace: Trace, folder: Path, *, verified: bool) -> str:
@@ -70,8 +104,13 @@ def stated(trace: Trace) -> list[str]:
 
 
 def known(trace: Trace) -> list[str]:
-    """Public reports that may be about the same, as they stand in an issue."""
-    return [f"{name} (`fuzzresume show {name}`)" for name in alike(trace)]
+    """Public reports that may be about the same: by their issue where they have one, and how to see them."""
+    return [f"{_issue(trace.target, name)} (`fuzzresume show {name}`)" for name in alike(trace)]
+
+
+def _issue(target: str, name: str) -> str:
+    number = name.removeprefix(f"{target}-")
+    return f"{TRACKERS[target]}#{number}" if target in TRACKERS and number.isdecimal() else name
 
 
 def _name(trace: Trace) -> str:

@@ -1,5 +1,5 @@
 """Scripts that reproduce a finding with nothing but the framework, and the issue drafts around them.
 
 A recipe says how one framework's calls are written; everything else is the same for all. Knows `contract` alone, but for
-the verification, which runs a script in an environment of its own.
+what a version looks like, and for the verification, which runs a script in an environment of its own.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from fuzzresume.contract.state import Expect
 from fuzzresume.contract.trace import Found, Trace
 from fuzzresume.contract.words import say_commands
 from fuzzresume.contract.workload import Mark, Token
+from fuzzresume.harness.target import VERSION
 
 Shown = dict[str, Any]
 """What a command shows, as a script compares it: `outcome`, `effects`, and where they count `asks`, `state`, `recorded` (the
@@ -22,6 +24,12 @@ is legal also `hides`, an answer that must not be in the state shown."""
 
 FRESH_PROCESS = frozenset({"recover", "race", "tamper"})
 """Commands that no earlier process makes: it has ended before them."""
+
+PLAIN = re.compile(r"[\w.:+-]+", re.ASCII)
+"""What an option, its value and a hook look like: they end up in the code of a script."""
+
+PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""What the name of a package looks like: it ends up in what a script asks an installer for."""
 
 
 class NoScript(Exception):
@@ -48,6 +56,7 @@ class Plan:
     def __init__(self, trace: Trace) -> None:
         if trace.found is None or not trace.seen:
             raise NoScript("the trace does not say what was found and seen; replay it with --record first")
+        _require_plain(trace)
         self.trace = trace
         self.found: Found = trace.found
         self.names: Mapping[str, str] = {token.text: name for token, name in letters(trace.commands).items()}
@@ -150,6 +159,21 @@ class Plan:
 
     def _mark(self, mark: Mark) -> str:
         return Mark(mark.task, tuple(self.names.get(token, token) for token in mark.tokens)).text
+
+
+def _require_plain(trace: Trace) -> None:
+    """A trace can come from anybody, and a script is code: nothing gets into it that could be more than a word."""
+    for name, version in trace.packages.items():
+        if not PACKAGE.fullmatch(name) or not VERSION.fullmatch(version):
+            raise NoScript(f"packages: {name!r} {version!r} is no package and its version")
+    for text in (*trace.options, *trace.options.values()):
+        if not PLAIN.fullmatch(text):
+            raise NoScript(f"options: {text!r} is no plain word")
+    crashes = [one.crash.hook for command in trace.commands for one in (command, *command.racers) if one.crash is not None]
+    turns = [turn.hook for command in trace.commands for turn in command.turns if turn.hook]
+    for hook in (*crashes, *turns):
+        if not PLAIN.fullmatch(hook):
+            raise NoScript(f"commands: {hook!r} is no hook")
 
 
 def _require_expressible(command: Command) -> None:

@@ -28,7 +28,8 @@ class Recipe(Protocol):
     part: `FOLDER`, a folder of the run's own; `effect(task, *answers)`, which a task calls once its questions are answered;
     `reach(point)`, to be called around every call that makes something durable, because a death can be planted there;
     `poisoned(task)`, whether the task is to return an invalid update; `remember(key, text)` and `recall(key)`, notes that
-    outlive a process; `refused(words)` for what the framework says without raising.
+    outlive a process; `refused(words)` for what the framework says without raising. An
+    exception that a line of the script itself raises is no refusal: the script has stumbled.
 
     The framework's part defines `open_run()`, one process's view of the run, `told(run, reply)`, which turns what a call
     returned into `{"outcome": "parked", "asks": ["2.1"], "state": ["1"]}` (or `completed`, or `idle`; `state` are the marks,

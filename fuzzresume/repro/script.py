@@ -13,7 +13,7 @@ import jinja2
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.trace import Trace
-from fuzzresume.repro.plan import Plan, Shown, Step
+from fuzzresume.repro.plan import NoScript, Plan, Shown, Step
 from fuzzresume.repro.recipe import Recipe, recipe_of
 
 WIDTH = 120
@@ -32,11 +32,18 @@ TEMPLATES = jinja2.Environment(
 def script(trace: Trace, recipe: Recipe | None = None) -> str:
     """The source of `repro.py`. Raises NoScript where none can be written, and says why."""
     plan = Plan(trace)
-    recipe = recipe or recipe_of(trace.target)
+    try:
+        return _written(plan, recipe or recipe_of(trace.target))
+    except (KeyError, jinja2.UndefinedError) as error:
+        raise NoScript(f"the trace lacks what its recipe needs: {error}") from error
+
+
+def _written(plan: Plan, recipe: Recipe) -> str:
+    trace = plan.trace
     options = " ".join(f"{key}={value}" for key, value in trace.options.items())
     source = TEMPLATES.get_template("script.py.jinja").render(
         requirements=recipe.requirements(plan),
-        title=title(plan),
+        title=sentences(title(plan), WIDTH),
         seen_on=sentences(f"Seen on {versions(trace)} ({options}).", WIDTH),
         plan=plan,
         expected=sentences(plan.found.expected),
@@ -49,7 +56,8 @@ def script(trace: Trace, recipe: Recipe | None = None) -> str:
         fails="exception" in deaths(plan),
         poisons=any(step.command.poison is not None for step in plan.steps),
         recorded={number: literal(shown) for number, shown in plan.recorded.items()},
-        legal=[literal(shown) for shown in plan.legal],
+        legal=[literal(shown) for shown in nearest_first(plan)],
+        tells=any(not {"shows", "hides"}.isdisjoint(shown) for shown in plan.legal),
         last=len(plan.steps),
     )
     return re.sub(r"\n{4,}", "\n\n\n", source)
@@ -117,11 +125,27 @@ def held(plan: Plan) -> dict[tuple[int, int], list[tuple[str, int]]]:
     return {racer: stops for racer, stops in points.items() if stops}
 
 
+def nearest_first(plan: Plan) -> list[Shown]:
+    """What would have been right of the last command; first what is most like what was seen."""
+    seen = plan.recorded[len(plan.steps)]
+
+    def unlike(shown: Shown) -> tuple[bool, int]:
+        return shown["outcome"] != seen["outcome"], -len(set(shown["effects"]) & set(seen["effects"]))
+
+    return sorted(plan.legal, key=unlike)
+
+
 def literal(shown: Shown) -> str:
     """A dict of lists and texts as Python source; JSON is that, where there is neither true, false nor null."""
     return json.dumps(shown)
 
 
 def sentences(text: str, width: int = WIDTH - 10) -> list[str]:
-    """A text in lines of at most `width` columns, fit for a docstring."""
-    return textwrap.wrap(text.replace("\\", "/").replace('"""', "'"), width) or [""]
+    """A text in lines of at most `width` columns, fit for a docstring that stands in Markdown."""
+    plain = one_line(text).replace("\\", "/").replace('"""', "'").replace("```", "'")
+    return textwrap.wrap(plain, width) or [""]
+
+
+def one_line(text: str) -> str:
+    """A text without what cannot be printed, such as line breaks, NUL, and marks that turn the direction of writing."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

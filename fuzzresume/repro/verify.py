@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import signal
 import subprocess
+import sys
 import tempfile
 import tomllib
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Literal
 
 from fuzzresume.harness.environments import Environment, environment
 from fuzzresume.harness.target import NoEnvironment, package_of
+from fuzzresume.repro import leash
 
 LIMIT = 600
 """Seconds a whole script may take."""
@@ -71,18 +71,27 @@ def verify(script: Path) -> Verified:
 
 
 def _run(command: list[str], folder: str, outside: dict[str, str]) -> tuple[int | None, str, str]:
-    """Exit code (None: it did not end in time), output and errors. Nothing that the script started outlives this."""
-    running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=outside, start_new_session=True
-    )
+    """Exit code (None: it did not end in time), output and errors. Nothing that the script started outlives this, nor this
+    process, however it ends."""
+    held, ours = os.pipe()
+    try:
+        running = subprocess.Popen(
+            [sys.executable, "-I", leash.__file__, *command],
+            stdin=held, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=folder, env=outside,
+            start_new_session=True,
+        )  # fmt: skip
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(held)
     try:
         said, complained = running.communicate(timeout=LIMIT)
         return running.returncode, said, complained
     except subprocess.TimeoutExpired:
         return None, "", ""
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(running.pid, signal.SIGKILL)
+        os.close(ours)
         running.wait()
 
 

@@ -90,7 +90,7 @@ def test_another_violation_is_another_finding_and_ends_the_run(
 
 def test_in_no_version_and_in_none_that_can_be_tried(engines: Callable[[str], None]) -> None:
     engines("ggss")
-    assert "it shows in no version from 1 to 2" in bisect(FORK, "--versions", "1,2", code=Exit.OK).stdout
+    assert "it shows in none of the 2 versions tried, from 1 to 2" in bisect(FORK, "--versions", "1,2", code=Exit.OK).stdout
     done = bisect(FORK, "--versions", "3,4", code=Exit.UNDETERMINED)
     assert done.stdout.splitlines()[-1] == "undetermined: no version could be tried"
 
@@ -153,7 +153,7 @@ def test_the_range_is_what_the_target_is_made_for_and_reaches_what_is_named(
 ) -> None:
     asked: list[tuple[str, str]] = []
     monkeypatch.setattr(cli_bisect, "releases", lambda package, spec, pre: asked.append((package, str(spec))) or [])
-    trace = cli_bisect.trace_of(next((FORK.parents[1] / "pydantic-graph-1.107.1").iterdir()))
+    trace = cli_bisect.trace_of(next((FORK.parents[2] / "pydantic-graph-1.107.1").glob("*/trace.json")))
     versions = [cli_bisect.version_of(text) for text in said]
     cli_bisect.history_of(
         trace, "pydantic-graph", versions, None if since is None else cli_bisect.version_of(since), pre=False

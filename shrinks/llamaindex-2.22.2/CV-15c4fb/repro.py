@@ -18,6 +18,7 @@ Task t asks question t.1, then t.2, where it asks any, and then fires its effect
 cannot tell.
 """
 
+import errno
 import json
 import os
 import subprocess
@@ -33,10 +34,12 @@ def cannot_tell(words):
 
 
 def stumble(kind, error, trace):
-    """Exit code 1 says that it reproduces, so a script that stumbles must not end with it."""
-    sys.__excepthook__(kind, error, trace)
-    sys.stdout.flush()
-    os._exit(cannot_tell(f"{kind.__name__}: {error}"))
+    """Exit code 1 says that it reproduces, so a script that stumbles must not end with it, even if it cannot print."""
+    try:
+        sys.__excepthook__(kind, error, trace)
+        cannot_tell(f"{kind.__name__}: {error}")
+    finally:
+        os._exit(3)
 
 
 sys.excepthook = stumble
@@ -162,12 +165,12 @@ class Run:
 
     def restored(self):
         ctx = load(self.workflow)
-        if ctx is None:
-            raise LookupError("nothing of this run was kept")
-        return self.workflow.run(ctx=ctx)
+        return None if ctx is None else self.workflow.run(ctx=ctx)
 
     async def follow(self, handler):
         """The result, or None where nothing is left to run without an answer."""
+        if handler is None:
+            return refused("nothing of this run was kept")
         if handler is not self.handler:
             self.handler, self.reading = handler, asyncio.create_task(self.read(handler))
         QUIET.told = self.loop.create_future()
@@ -193,6 +196,8 @@ def open_run():
 
 def told(run, call):
     reply = run.loop.run_until_complete(call)
+    if isinstance(reply, dict):
+        return reply
     if reply is not None:
         return {"outcome": "completed", "state": reply}
     state = run.loop.run_until_complete(run.handler.ctx.store.get_state())
@@ -255,18 +260,21 @@ def command(number, call, **planted):
         RUN or RUN.append(open_run())
         shown = told(RUN[0], call(RUN[0]))
     except Exception as error:
-        shown = {"outcome": "crashed"} if PLANTED.get("failed") else refused(f"{type(error).__name__}: {error}")
-        shown["stumbled"] = stumbled(error)
+        if PLANTED.get("failed"):
+            shown = {"outcome": "crashed"}
+        else:
+            shown = {**refused(f"{type(error).__name__}: {error}"), "stumbled": stumbled(error)}
     write("shown", {**planted, **shown, "command": number})
 
 
 def stumbled(error):
-    """Whether a line of this script raised what a call raises that is not there any more: that is no refusal."""
-    trace = error.__traceback__
+    """Whether a line of this script raised it, or the disk is in trouble: that is no refusal."""
+    trace, words = error.__traceback__, f"{error} {error.__cause__}".lower()
     while trace.tb_next:
         trace = trace.tb_next
     here = trace.tb_frame.f_code.co_filename == __file__
-    return here and isinstance(error, (AttributeError, ImportError, NameError, TypeError))
+    troubles = ("database is locked", "table is locked", "no space left", "disk is full", "disk full")
+    return here or getattr(error, "errno", None) == errno.ENOSPC or any(trouble in words for trouble in troubles)
 
 
 def tamper(number, damage):
@@ -357,10 +365,10 @@ def main():
             return cannot_tell(f"command {number} shows {said(shown[number])}")
     last = shown[3]
     if same(SEEN[3], last):
-        print(f"reproduces: {said(last)}")
+        print(f"reproduces: {said(last)}; right would be: {said(RIGHT[0])}", flush=True)
         return 1
     if any(right(one, last) for one in RIGHT) and not last.get("stumbled"):
-        print(f"no longer reproduces: {said(last)}")
+        print(f"no longer reproduces: {said(last)}", flush=True)
         return 0
     return cannot_tell(f"neither what was seen nor right: {said(last)}")
 
