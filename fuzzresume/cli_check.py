@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Annotated
 
 import typer
 
 from fuzzresume.cli_run import options_of, workspace
 from fuzzresume.harness.adapter import Adapter
-from fuzzresume.harness.target import NoEnvironment, TargetError, parse_target, resolve
+from fuzzresume.harness.named import named_adapter
+from fuzzresume.harness.target import NoEnvironment, TargetError, parse_target
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.terminal import plain
 from fuzzresume.report.usage import fail
@@ -46,21 +45,10 @@ def check_adapter(
 
 
 def adapter_of(text: str, options: dict[str, str]) -> Adapter:
-    """The adapter that a target's name or `module:ATTRIBUTE` means. Ends the program where there is none."""
+    """The adapter that a target's name or `module:ATTRIBUTE` means. Raises TargetError where there is none."""
     if ":" not in text:
         return parse_target(text, options).adapter
-    # As `python -m` does: a new adapter is not installed yet.
-    sys.path.insert(0, os.getcwd())
-    try:
-        found = resolve(text)
-    except (Exception, SystemExit) as error:
-        fail(f"{text}: {type(error).__name__}: {error}")
-    missing = [part for part in ("name", "packages", "options", "capabilities", "valid", "life") if not hasattr(found, part)]
-    if missing:
-        fail(f"{text} is no adapter: it has no {missing[0]}")
-    if isinstance(found, type):
-        fail(f"{text} is a class; name an instance of it")
-    return found
+    return named_adapter(text)
 
 
 def exit_of(report: Report) -> Exit:

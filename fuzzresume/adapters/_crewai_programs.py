@@ -111,6 +111,9 @@ def _begin(flow: Any, task: int) -> None:
 def _keep(flow: Any, question: Question | None, result: Any) -> None:
     """Put the answer to a question into the state. Raises AttributeError when CrewAI does not bring the human's reply."""
     if question is not None:
+        if not hasattr(result, "feedback"):
+            # Said on purpose: a task without its human's reply is CrewAI's doing, and no slip of this adapter.
+            raise AttributeError(f"CrewAI brings {result!r} instead of the human's reply")
         _set(flow, answers={**_get(flow, "answers"), question.text: result.feedback})
 
 

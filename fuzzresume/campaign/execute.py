@@ -21,7 +21,7 @@ from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.run import Run, profile_of, scope_of
 from fuzzresume.harness.sessions import Mode, open_session
-from fuzzresume.harness.target import Target
+from fuzzresume.harness.target import AdapterSlip, Target
 
 UNBOUNDED = 99
 """Crashes and specials that a fixed trace may hold: its length bounds it, not a budget."""
@@ -127,4 +127,6 @@ class Executor:
                 run.send(command)
             except Unsupported as reason:
                 return Executed(None, index, f"command {index + 1} cannot be expressed: {reason}")
+            except AdapterSlip as slip:
+                return Executed(None, index, f"at command {index + 1} {slip}")
         return Executed(run.violation, len(commands), "a command hung" if run.hung else "")

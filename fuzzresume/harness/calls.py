@@ -7,10 +7,15 @@ Standard library only: workers import it.
 from __future__ import annotations
 
 import contextlib
+import dis
+import functools
 import re
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 from typing import Literal, TypeVar, cast
 
 from fuzzresume.contract.commands import CrashPoint
@@ -18,6 +23,7 @@ from fuzzresume.contract.observation import Outcome
 from fuzzresume.contract.workload import Question
 from fuzzresume.harness.adapter import Adapter, AwaitedLife, Calls, Life
 from fuzzresume.harness.env import Crash, Env, TaskFailure, Unsupported
+from fuzzresume.harness.target import AdapterSlip
 
 T = TypeVar("T")
 
@@ -25,6 +31,9 @@ CallOp = Literal["start", "resume", "fork", "recover", "restart", "inspect"]
 
 MESSAGE_LIMIT = 300
 """How many characters of a framework's error text an outcome keeps."""
+
+SLIPS = (AttributeError, NameError, ImportError, TypeError)
+"""What Python raises where code does not fit together. Raised by the adapter's own lines, it is the adapter's mistake."""
 
 _PLANTED = re.compile(re.escape(str(TaskFailure(0))).replace("0", r"(\d+)"))
 
@@ -59,7 +68,8 @@ class Resident:
         self._building = threading.Lock()
 
     def perform(self, call: Call) -> Outcome:
-        """Make one call. Raises Unsupported for what the framework's API cannot express, and nothing of the framework's own.
+        """Make one call. Raises Unsupported for what the framework's API cannot express, AdapterSlip for a mistake in the
+        adapter's own code, and nothing of the framework's own.
 
         A dead life has crashed, whatever the call returned: a framework may swallow the death and report anything.
         """
@@ -69,7 +79,7 @@ class Resident:
         except (Unsupported, KeyboardInterrupt):
             raise
         except BaseException as error:
-            outcome = ended_by(error)
+            outcome = self.ended(error, call.op)
         return Outcome("crashed") if self.env.dead else outcome
 
     async def perform_awaited(self, call: Call) -> Outcome:
@@ -80,8 +90,18 @@ class Resident:
         except (Unsupported, KeyboardInterrupt):
             raise
         except BaseException as error:
-            outcome = ended_by(error)
+            outcome = self.ended(error, call.op)
         return Outcome("crashed") if self.env.dead else outcome
+
+    def ended(self, error: BaseException, op: CallOp) -> Outcome:
+        """The outcome of a call that raised `error`. Raises AdapterSlip for a mistake in the adapter's own code.
+
+        A death explains whatever the adapter trips over afterwards, and so does an exception that was planted.
+        """
+        outcome = ended_by(error)
+        if outcome.kind == "refused" and not self.env.dead and (words := _slip(error, self._adapter, self._life)):
+            raise AdapterSlip(f"the adapter slipped in {op}: {words}") from error
+        return outcome
 
     def life(self) -> Life:
         """The life, which whoever comes first builds. Raises what the adapter raises."""
@@ -112,6 +132,51 @@ def ended_by(error: BaseException) -> Outcome:
         if planted := _PLANTED.search(str(link)):
             return Outcome("failed", task=int(planted.group(1)))
     return Outcome("refused", error=type(error).__name__, message=_text(error)[:MESSAGE_LIMIT])
+
+
+def _slip(error: BaseException, adapter: Adapter, life: Life | None) -> str:
+    """What the adapter did wrong and where, in one line; "" when `error` is not the adapter's mistake.
+
+    It is where Python itself raised it and the innermost frame is the adapter's, or is this module's, which calls the
+    adapter: then a method is missing or takes other arguments. An error out of the framework has a frame of the framework,
+    and what a `raise` says, such as a check of the state's types, is said on purpose.
+    """
+    link = error.__traceback__
+    if type(error).__module__ != "builtins" or not isinstance(error, SLIPS) or link is None:
+        return ""
+    while link.tb_next is not None:
+        link = link.tb_next
+    code, module = link.tb_frame.f_code, str(link.tb_frame.f_globals.get("__name__"))
+    if dis.opname[code.co_code[link.tb_lasti]] == "RAISE_VARARGS":
+        return ""
+    words = " ".join(f"{type(error).__name__}: {_text(error)[:MESSAGE_LIMIT]}".split())
+    if module == __name__:
+        return words
+    if module not in (type(adapter).__module__, type(life).__module__) and not _beside(module, adapter):
+        return ""
+    return f"{words} ({Path(code.co_filename).name}:{link.tb_lineno})"
+
+
+def _beside(module: str, adapter: Adapter) -> bool:
+    """Whether a module lies in the folder of the package that holds the adapter's module.
+
+    A framework may bring its adapter itself; what lies beside that is the framework.
+    """
+    package = getattr(sys.modules.get(type(adapter).__module__), "__package__", None)
+    if not package or package not in (module, module.rpartition(".")[0]):
+        return False
+    return not _distributions(package.partition(".")[0]) & _normal(adapter.packages)
+
+
+@functools.cache
+def _distributions(package: str) -> frozenset[str]:
+    """The distributions that bring an import package."""
+    return _normal(metadata.packages_distributions().get(package, ()))
+
+
+def _normal(names: Collection[str]) -> frozenset[str]:
+    """Names of distributions as packaging tools compare them."""
+    return frozenset(re.sub(r"[-_.]+", "-", name).lower() for name in names)
 
 
 def _text(error: BaseException) -> str:

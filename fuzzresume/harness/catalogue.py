@@ -11,7 +11,7 @@ from fuzzresume.contract.workload import Token, Workload
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.session import crash_points
 from fuzzresume.harness.sessions import AnySession, Mode, open_session
-from fuzzresume.harness.target import Target
+from fuzzresume.harness.target import AdapterSlip, Target
 
 
 def catalogue(
@@ -26,7 +26,7 @@ def catalogue(
     def send(session: AnySession, command: Command) -> None:
         try:
             hooks = session.execute(command).hooks
-        except Unsupported:
+        except (Unsupported, AdapterSlip):
             return
         points.setdefault(command.op, {}).update(dict.fromkeys(crash_points(hooks)))
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from typing import NoReturn, cast
 
 from fuzzresume.harness.adapter import Adapter, AwaitedLife
-from fuzzresume.harness.calls import Call, Resident, ended_by
+from fuzzresume.harness.calls import Call, Resident
 from fuzzresume.harness.env import RACER, Env, Unsupported
-from fuzzresume.harness.worker import Wire, call_from_wire, outcome_to_wire, receive, send
+from fuzzresume.harness.target import AdapterSlip
+from fuzzresume.harness.worker import Wire, call_from_wire, no_outcome, outcome_to_wire, receive, send
 
 
 @dataclass
@@ -66,8 +67,8 @@ class Threads:
         try:
             try:
                 reply: Wire = {"outcome": outcome_to_wire(resident.perform(call))}
-            except Unsupported as reason:
-                reply = {"unsupported": str(reason)}
+            except (Unsupported, AdapterSlip) as reason:
+                reply = no_outcome(reason)
             self._say(racer, reply)
         except BaseException:
             _give_up(self._pipe, traceback.format_exc())
@@ -116,13 +117,19 @@ class Coroutines:
             try:
                 life = cast(AwaitedLife, self._resident.life())
             except BaseException as error:  # a store that cannot be opened is the refusal of each call
-                send(self._pipe, {"outcome": outcome_to_wire(ended_by(error)), "racer": wire["racer"]})
+                send(self._pipe, {**self._unbuilt(error, call_from_wire(wire)), "racer": wire["racer"]})
                 continue
             self._env.gate, self._env.on_idle = self._wait, self._idle
             life.run(self._listen(wire))
             self._env.gate = self._env.on_idle = None
             break
         self._resident.close()
+
+    def _unbuilt(self, error: BaseException, call: Call) -> Wire:
+        try:
+            return {"outcome": outcome_to_wire(self._resident.ended(error, call.op))}
+        except AdapterSlip as slip:
+            return no_outcome(slip)
 
     async def _listen(self, first: Wire) -> None:
         loop = asyncio.get_running_loop()
@@ -155,8 +162,8 @@ class Coroutines:
         try:
             try:
                 self._ended[racer] = {"outcome": outcome_to_wire(await self._resident.perform_awaited(call))}
-            except Unsupported as reason:
-                self._ended[racer] = {"unsupported": str(reason)}
+            except (Unsupported, AdapterSlip) as reason:
+                self._ended[racer] = no_outcome(reason)
         except Exception:
             _give_up(self._pipe, traceback.format_exc())
 

@@ -28,7 +28,7 @@ from fuzzresume.harness.env import Store, Unsupported
 from fuzzresume.harness.line import Line, SharedLine
 from fuzzresume.harness.racing import Gated, Lane, Pace, Racer, observed, race
 from fuzzresume.harness.session import Session
-from fuzzresume.harness.target import Target, spec_of
+from fuzzresume.harness.target import AdapterSlip, Target, spec_of
 from fuzzresume.harness.worker import Birth, Wire, call_to_wire, outcome_from_wire
 
 PATIENCE = 120.0
@@ -145,7 +145,7 @@ class ForkedHost:
 
         A worker that dies has crashed, one that is silent for longer than the limit is killed and has hung. An interrupt
         kills it too, and passes through: the reply that is still to come must not answer another call. Raises Unsupported,
-        and WorkerError for a fault of adapter or harness.
+        AdapterSlip, and WorkerError for another fault of adapter or harness.
         """
         try:
             reply = self._line.exchange(wire)
@@ -161,6 +161,8 @@ class ForkedHost:
             return Outcome("crashed") if planted else Outcome("crashed", error=how, message="died without a planted kill")
         if "broken" in reply:
             raise WorkerError(reply["broken"])
+        if "slip" in reply:
+            raise AdapterSlip(reply["slip"])
         if "unsupported" in reply:
             raise Unsupported(reply["unsupported"])
         return str(reply["at"]) if "at" in reply else outcome_from_wire(reply["outcome"])

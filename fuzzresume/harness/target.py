@@ -30,13 +30,11 @@ BUILT_IN: Mapping[str, str] = {
     "crewai": "fuzzresume.adapters.crewai:ADAPTER",
 }
 
-
 APART = ("crewai",)
 """Targets too heavy to share an environment: they always get one of their own."""
 
 LATEST = "latest"
 """The version that means the newest one there is."""
-
 
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]*")
 """What a version looks like; it ends up in a requirement and in the name of a folder."""
@@ -64,6 +62,10 @@ class NoEnvironment(TargetError):
 
 class StoreUnavailable(TargetError):
     """The server that holds a target's stores could not be started, or does not answer any more. Never an outcome."""
+
+
+class AdapterSlip(TargetError):
+    """A mistake in the adapter's own code came out of a call. Never an outcome: nobody knows what the framework would do."""
 
 
 class BadOption(TargetError):
@@ -159,11 +161,16 @@ def load_adapter(name: str) -> Adapter:
 
 
 def parse_target(text: str, options: Mapping[str, str] | None = None) -> Target:
-    """Read `"langgraph"` or `"langgraph@1.2.9"`, and make sure that it can be used. Raises any TargetError.
+    """Read `"langgraph"`, `"langgraph@1.2.9"` or `"module:ATTRIBUTE"`, and make sure that it can be used. Raises any
+    TargetError.
 
     A version that is not the installed one, and what is never installed beside other frameworks, gets an environment of its
     own.
     """
+    if ":" in text:
+        from fuzzresume.harness.named import named_target
+
+        return named_target(text, options or {})
     name, at, version = text.partition("@")
     spec_in_registry(name)
     if at and not VERSION.fullmatch(version):
@@ -185,15 +192,22 @@ def recorded_target(name: str, packages: Mapping[str, str], options: Mapping[str
 
     Those come in an environment of their own. Raises any TargetError.
     """
-    if not exact and name not in APART:
-        return Target(load_adapter(name), options)
-    if not packages:
-        raise UnknownTarget(f"no version of {name} was recorded")
-    if all(_metadata_version(package) == version for package, version in packages.items()):
-        return Target(load_adapter(name), options)
-    from fuzzresume.harness.pinned import exact_target
+    if ":" in name:
+        return parse_target(name, options)
+    try:
+        spec_in_registry(name)
+    except UnknownTarget as error:
+        raise UnknownTarget(
+            f"{error}; for one that is not installed, write module:ATTRIBUTE as the trace's target"
+        ) from None
+    if exact or name in APART:
+        if not packages:
+            raise UnknownTarget(f"no version of {name} was recorded")
+        if any(_metadata_version(package) != version for package, version in packages.items()):
+            from fuzzresume.harness.pinned import exact_target
 
-    return exact_target(name, packages, options)
+            return exact_target(name, packages, options)
+    return Target(load_adapter(name), options)
 
 
 def available() -> list[Available]:
@@ -275,8 +289,8 @@ def known_requirements(name: str) -> list[str]:
 
 def _version_of(adapter: Adapter, package: str) -> str | None:
     """The version of a package where the adapter's framework lives."""
-    elsewhere: Callable[[str], str | None] | None = getattr(adapter, "version_of", None)
-    return _metadata_version(package) if elsewhere is None else elsewhere(package)
+    lookup: Callable[[str], str | None] = getattr(adapter, "version_of", _metadata_version)
+    return lookup(package)
 
 
 def _metadata_version(package: str) -> str | None:

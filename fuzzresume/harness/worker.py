@@ -27,6 +27,7 @@ from fuzzresume.harness.adapter import Adapter
 from fuzzresume.harness.calls import Call, Resident
 from fuzzresume.harness.env import Env, Unsupported
 from fuzzresume.harness.ledger import LedgerWriter
+from fuzzresume.harness.target import AdapterSlip
 
 Wire = dict[str, Any]
 
@@ -100,6 +101,11 @@ def outcome_from_wire(wire: Wire) -> Outcome:
     return Outcome(asked=asked, marks=marks, **plain)
 
 
+def no_outcome(reason: Unsupported | AdapterSlip) -> Wire:
+    """Why a call has no outcome, as plain data."""
+    return {"slip" if isinstance(reason, AdapterSlip) else "unsupported": str(reason)}
+
+
 def send(pipe: socket.socket, wire: Wire) -> None:
     """Write one message. Raises OSError when the other end is gone."""
     data = json.dumps(wire, separators=(",", ":")).encode()
@@ -142,8 +148,8 @@ def _serve_one(pipe: socket.socket, env: Env, resident: Resident, passed: Passin
         passed.gated = env.racing = call.gated
         try:
             reply: Wire = {"outcome": outcome_to_wire(resident.perform(call))}
-        except Unsupported as reason:
-            reply = {"unsupported": str(reason)}
+        except (Unsupported, AdapterSlip) as reason:
+            reply = no_outcome(reason)
         send(pipe, reply)
     resident.close()
 

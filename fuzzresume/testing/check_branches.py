@@ -7,9 +7,14 @@ from collections.abc import Callable
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.workload import Question, Token
+from fuzzresume.harness.calls import Call, Resident
+from fuzzresume.harness.env import Env, Unsupported
+from fuzzresume.harness.inprocess import InProcessHost, InProcessSession
+from fuzzresume.harness.ledger import MemoryLedger
+from fuzzresume.harness.target import AdapterSlip
 from fuzzresume.testing.check_commands import refused
 from fuzzresume.testing.lab import Lab, Trial
-from fuzzresume.testing.result import Inapplicable, NotExpressed
+from fuzzresume.testing.result import Inapplicable, NotExpressed, Slips, Undetermined
 from fuzzresume.testing.traces import DEFAULT, GATES, SECOND, Trace, fork, plain
 
 TO_TRUNK = Command("inspect", branch="trunk")
@@ -20,15 +25,37 @@ def check_fork(lab: Lab) -> str:
     begin, *answers = plain(DEFAULT)
     question = DEFAULT.questions()[0]
     if lab.can.fork is None:
-        with lab.open(DEFAULT) as trial:
-            trial.send(begin)
-            refused(trial, fork(question))
-        raise Inapplicable("not declared, and refused")
+        raise Inapplicable(_undeclared(lab, begin, fork(question)))
     kinds = []
     for before in ((begin,), (begin, *answers)):
         with lab.open(DEFAULT) as trial:
             kinds.append(trial.send(*before, fork(question)).outcome.kind)
     return f"of a parked run {kinds[0]}, of a completed one {kinds[1]}"
+
+
+def _undeclared(lab: Lab, begin: Command, forking: Command) -> str:
+    """Send a fork that is not declared past the harness, which would refuse it itself; returns what came of it, in words."""
+    with lab.open(DEFAULT) as trial:
+        asked = trial.send(begin).outcome.asked
+        refused(trial, forking)
+        trial.session.close()
+        if not isinstance(trial.session, InProcessSession) or forking.token is None:
+            return "not declared, and never sent"
+        store = trial.session.store
+        env = Env(store.folder, store.options, store.workload, store.memory, ledger=MemoryLedger())
+        host = InProcessHost(Resident(lab.target.adapter, env))
+        address = (asked[0].address if asked else None) or ""
+        try:
+            outcome, _ = host.perform(Call("fork", forking.token.question, forking.token.text, address))
+        except Unsupported:
+            return "not declared, and refused"
+        except AdapterSlip as slip:
+            raise Slips(str(slip), trial.words) from slip
+        finally:
+            host.close()
+        if outcome.kind == "hung":
+            raise Undetermined(f"a fork that is not declared did not come back within {outcome.seconds:g} s")
+        raise trial.fails(f"no capability declares a fork, and yet it is {outcome.kind} and not refused as Unsupported")
 
 
 def check_trunk(lab: Lab) -> str:

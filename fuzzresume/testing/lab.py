@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from fuzzresume.contract.commands import Command
@@ -19,8 +18,8 @@ from fuzzresume.harness.attendant import WorkerError
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.forked import Zygotes
 from fuzzresume.harness.sessions import AnySession, Mode, open_session
-from fuzzresume.harness.target import StoreUnavailable, Target, TargetError
-from fuzzresume.testing.result import Fails, NotExpressed, Undetermined
+from fuzzresume.harness.target import AdapterSlip, StoreUnavailable, Target, TargetError
+from fuzzresume.testing.result import Fails, NotExpressed, Slips, Undetermined
 from fuzzresume.testing.traces import DEFAULT, disturbed, plain
 from fuzzresume.testing.views import View, views
 
@@ -41,8 +40,9 @@ class Trial:
     def send(self, *commands: Command) -> Observation:
         """Send commands; returns what the last one showed.
 
-        Raises NotExpressed for one that raises Unsupported, Fails for whatever else comes out of the adapter, and
-        Undetermined for one that does not come back or for which the machine has no room.
+        Raises NotExpressed for one that raises Unsupported, Slips for a mistake in the adapter's own code, Fails for
+        whatever else comes out of the adapter, and Undetermined for one that does not come back or for which the machine has
+        no room.
         """
         for command in commands:
             self.sent.append(command)
@@ -86,6 +86,8 @@ class Trial:
             raise NotExpressed(f"{self.words[-1]} raises Unsupported: {reason}", self.words) from reason
         except StoreUnavailable as error:
             raise Undetermined(f"the store's server is gone: {error}") from error
+        except AdapterSlip as error:
+            raise Slips(str(error), self.words) from error
         except TargetError as error:
             raise NotExpressed(str(error), self.words) from error
         except WorkerError as error:
@@ -142,15 +144,20 @@ class Lab:
         return trial
 
     def attempt(self, workload: Workload, commands: Sequence[Command], mode: Mode = "in-process") -> Trial:
-        """Execute as much of a trace as can be. Raises Undetermined."""
-        with self.open(workload, mode) as trial, suppress(Fails):
-            trial.send(*commands)
+        """Execute as much of a trace as can be. Raises Slips and Undetermined."""
+        with self.open(workload, mode) as trial:
+            try:
+                trial.send(*commands)
+            except Slips:
+                raise
+            except Fails:
+                pass
         return trial
 
     def plain(self, workload: Workload, *, whole: bool = True) -> Trial:
         """The run of a workload that nobody disturbs, executed once; unless it must be `whole`, as far as it goes.
 
-        Raises as `Trial.send`.
+        Raises as `Trial.send`; Slips in any case.
         """
         if workload not in self._plain:
             error: Fails | None = None
@@ -161,14 +168,14 @@ class Lab:
                     error = found
             self._plain[workload] = trial, error
         trial, error = self._plain[workload]
-        if whole and error is not None:
+        if error is not None and (whole or isinstance(error, Slips)):
             raise error
         return trial
 
     def tour(self) -> Sequence[Trial]:
         """Traces with everything in them that is legal to answer in several ways, each executed once as far as it goes.
 
-        They come by the cheapest faithful death. Raises Undetermined.
+        They come by the cheapest faithful death. Raises Slips and Undetermined.
         """
         if not self._tour:
             for commands in disturbed(self.can, self.deaths is not None):

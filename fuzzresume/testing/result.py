@@ -22,6 +22,10 @@ class NotExpressed(Fails):
     """A command raised Unsupported; a check that expects that catches it."""
 
 
+class Slips(Fails):
+    """A mistake in the adapter's own code came out of a call: no check excuses that."""
+
+
 class Inapplicable(Exception):
     """There is nothing to check here; the message says why."""
 

@@ -149,6 +149,16 @@ def test_a_wrong_adapter_is_rejected_for_its_own_reason(adapter, check, why, zyg
     assert len(report.failed) == 1 or check in GROUND, str(report)
 
 
+def test_a_check_that_meets_a_slip_fails_itself():
+    (adapter,) = [adapter for adapter, _, _ in wrong_adapters.WRONG if adapter.name == "CannotLook"]
+    assert statuses(check_adapter(adapter, only={"inspect"})) == {"inspect": "fails"}
+
+
+def test_a_fork_that_is_not_declared_is_sent_all_the_same():
+    report = check_adapter(toy_adapter.ADAPTER, only={"fork"})
+    assert (report.results[0].status, report.results[0].why) == ("inapplicable", "not declared, and refused")
+
+
 def test_a_wrong_adapter_of_a_wrong_engine_is_still_rejected():
     """The check that fails is not excused by what the engine does."""
 

@@ -28,7 +28,7 @@ from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.environments import environment
 from fuzzresume.harness.remote import RemoteAdapter
 from fuzzresume.harness.sessions import MODES, open_session
-from fuzzresume.harness.target import BadOption, NoEnvironment, Target, UnknownTarget, parse_target
+from fuzzresume.harness.target import AdapterSlip, BadOption, NoEnvironment, Target, UnknownTarget, parse_target
 from fuzzresume.report.exit_codes import Exit
 
 WORKLOAD = Workload.linear(2, {2: 1})
@@ -173,6 +173,11 @@ def test_mistakes_are_told_as_everywhere(theirs: None, tmp_path: Path) -> None:
         session.execute(Command("start"))
         with pytest.raises(Unsupported, match="there is no inspection"):
             session.execute(Command("inspect"))
+    slipping = parse_target("theirs@1.0", {"trouble": "slip"})
+    with open_session(slipping, WORKLOAD, tmp_path / "slip") as session:
+        session.execute(Command("start"))
+        with pytest.raises(AdapterSlip, match="the adapter slipped in fork: AttributeError"):
+            session.execute(Command("fork", Token(Question(2, 1), 9)))
     with pytest.raises(Unsupported, match="keeps its store in memory"):
         open_session(parse_target("theirs@1.0", {"store": "memory"}), WORKLOAD, tmp_path / "memory", "forked")
 

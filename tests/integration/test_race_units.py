@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import wrong_adapters
 from campaigns import campaign
 
 from fuzzresume.campaign import race_phase
@@ -13,7 +14,8 @@ from fuzzresume.contract.commands import Command, CrashPoint, Turn
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
 from fuzzresume.harness.forked import ForkedSession
-from fuzzresume.harness.target import parse_target
+from fuzzresume.harness.sessions import open_session
+from fuzzresume.harness.target import AdapterSlip, Target, parse_target
 
 WORKLOAD = Workload.linear(3, {2: 1})
 Q = Question(2, 1)
@@ -35,6 +37,14 @@ def raced(executor, target, unit, racers=ANSWERS, turns=BETWEEN):
     done = executor.execute(target, [Command("start"), race])
     assert not done.stopped
     return done.exchanges[1][1], done.violation
+
+
+def test_a_racer_s_slip_comes_out_of_its_thread(zygotes, tmp_path):
+    fork = Command("fork", A)
+    with open_session(Target(wrong_adapters.SlipsInForks), WORKLOAD, tmp_path / "run", "forked", zygotes=zygotes) as session:
+        session.execute(Command("start"))
+        with pytest.raises(AdapterSlip, match="the adapter slipped in fork: AttributeError"):
+            session.execute(Command("race", racers=(fork, fork), unit="threads"))
 
 
 def test_the_engine_lets_one_thread_in(executor):

@@ -15,7 +15,7 @@ from fuzzresume.harness.forked import ForkedSession, Zygotes
 from fuzzresume.harness.images import ImageSession
 from fuzzresume.harness.session import Session, crash_points
 from fuzzresume.harness.sessions import MODES, Mode, open_session
-from fuzzresume.harness.target import MissingExtra, Target, parse_target
+from fuzzresume.harness.target import AdapterSlip, MissingExtra, Target, parse_target
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 import harness_fake
@@ -40,6 +40,22 @@ def target(request: pytest.FixtureRequest) -> Target:
         return parse_target(name, options)
     except MissingExtra as missing:
         pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("raced", [False, True])
+def test_a_slip_of_the_adapter_is_no_outcome(mode: Mode, raced: bool, tmp_path: Path, zygotes: Zygotes) -> None:
+    if raced and mode != "forked":
+        pytest.skip("racers are processes")
+    command = Command("fork", Token(Question(2, 1), 9))
+    target = Target(harness_fake.ADAPTER, {"trouble": "slip"})
+    with open_session(target, WORKLOAD, tmp_path / "run", mode, zygotes=zygotes) as session:
+        session.execute(TRACE[0])
+        sent = Command("race", racers=(command, TRACE[1])) if raced else command
+        says = r"slipped in fork: AttributeError: 'Life' object has no attribute 'no_such_method' \(harness_fake.py:\d+\)"
+        with pytest.raises(AdapterSlip, match=says):
+            session.execute(sent)
+        assert session.execute(TRACE[1]).outcome.kind == "parked", "the next life goes on"
 
 
 def meaning(observation: Observation) -> tuple[object, ...]:

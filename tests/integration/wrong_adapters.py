@@ -125,6 +125,13 @@ class NumberedQuestions(Bare):
             return replace(outcome, asked=tuple(Asked(one.question, 7) for one in outcome.asked))
 
 
+@wrong("outcomes", "slipped in recover: AttributeError: 'Life' object has no attribute 'nope' (wrong_adapters.py:")
+class Slipping(Bare):
+    class Life(Alone):
+        def recover(self, *, branch):
+            return self.nope()
+
+
 @wrong("run", "asks question 2.2 instead of question 2.1")
 class AsksTheLast(Bare):
     class Life(Retold):
@@ -222,6 +229,17 @@ def parked_rows(engine):
 KNOWN: set[str] = set()
 
 
+@wrong("outcomes", "the adapter slipped in inspect: AttributeError: 'Life' object has no attribute 'inspect'")
+class CannotLook(Bare):
+    class Life:
+        """Everything but `inspect`."""
+
+        def __init__(self, engine):
+            life = Alone(engine)
+            self.start, self.restart, self.recover = life.start, life.restart, life.recover
+            self.resume, self.fork, self.close = life.resume, life.fork, life.close
+
+
 @wrong("reload", "a copy of the store goes on in another way")
 class RemembersElsewhere(Bare):
     """What a store was started for is kept by this process, not by the store."""
@@ -258,6 +276,23 @@ class CannotFork(Bare):
     class Life(Alone):
         def fork(self, question, answer, *, address):
             raise Unsupported("not today")
+
+
+@wrong("fork", "no capability declares a fork, and yet it is completed and not refused as Unsupported")
+class ForksUnasked(Bare):
+    def capabilities(self, options):
+        return replace(super().capabilities(options), fork=None, trunk=False)
+
+    class Life(Alone):
+        def fork(self, question, answer, *, address):
+            return Outcome("completed", marks=())
+
+
+@wrong("outcomes", "the adapter slipped in fork: AttributeError")
+class SlipsInForks(Bare):
+    class Life(Alone):
+        def fork(self, question, answer, *, address):
+            return self.no_such_method()
 
 
 @wrong("fork", "no address was announced")

@@ -58,6 +58,8 @@ class Life:
     def fork(self, question: Question, answer: str, *, address: str) -> Outcome:
         if self.env.options["trouble"] == "no-fork":
             raise ValueError("forking is switched off")
+        if self.env.options["trouble"] == "slip":
+            self.no_such_method()
         return self._answer(load(self.env, address), question, answer)
 
     def recover(self, *, branch: str | None) -> Outcome:
@@ -150,6 +152,7 @@ class FileEngine:
             "swallow",
             "no-fork",
             "no-inspect",
+            "slip",
             "thread",
             "unfaithful",
         ),

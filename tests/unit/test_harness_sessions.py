@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,13 +14,15 @@ import pytest
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
-from fuzzresume.harness.env import Unsupported
+from fuzzresume.harness.calls import Call, CallOp, Resident
+from fuzzresume.harness.env import Env, TaskFailure, Unsupported
 from fuzzresume.harness.images import ImageSession
 from fuzzresume.harness.keeper import FILES
+from fuzzresume.harness.ledger import MemoryLedger
 from fuzzresume.harness.session import Session, crash_points
 from fuzzresume.harness.sessions import Mode, open_session
 from fuzzresume.harness.snapshot import Snapshot
-from fuzzresume.harness.target import Target
+from fuzzresume.harness.target import AdapterSlip, Target
 
 sys.path.insert(0, str(Path(__file__).parent))
 import harness_fake
@@ -53,6 +58,91 @@ def test_a_run_without_trouble(tmp_path: Path, mode: Mode) -> None:
     assert two.outcome.marks == (Mark(1), Mark(2, (A.text, B.text)), Mark(3))
     assert two.after.done == (1, 2, 3)
     assert start.hooks[:3] == ("effect.before:1", "effect.after:1", "put.before")
+
+
+class Stumbling:
+    """An adapter, and a life, that breaks in every call in its own way."""
+
+    name, packages = "stumbling", ()
+
+    def __init__(self, breaks: Callable[[Env], object]) -> None:
+        self.breaks = breaks
+
+    def life(self, env: Env) -> Stumbling:
+        self.env = env
+        return self
+
+    def start(self) -> object:
+        return self.breaks(self.env)
+
+    def recover(self) -> None:
+        raise AssertionError("it does not take what it is given")
+
+
+def swallows_a_failure(env: Env) -> None:
+    try:
+        env.hook("effect.before:1")
+    except TaskFailure as failure:
+        failure.no_such_field  # noqa: B018
+
+
+def dies_untidily(env: Env) -> None:
+    try:
+        env.hook("put.after")
+    except SystemExit:
+        env.no_such_field  # noqa: B018
+
+
+def says_on_purpose(env: Env) -> None:
+    raise TypeError("the note must be a string")
+
+
+def resident(breaks: Callable[[Env], object]) -> Resident:
+    return Resident(Stumbling(breaks), Env(Path(), {}, WORKLOAD, ledger=MemoryLedger()))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "op", "says"),
+    [
+        (lambda env: env.no_such_field, "start", r"AttributeError: .*no_such_field.* \(test_harness_sessions.py:\d+\)$"),
+        (lambda env: no_such_name, "start", r"NameError: .* \(test_harness_sessions.py:\d+\)$"),  # type: ignore[name-defined]  # noqa: F821
+        (lambda env: env.hook(), "start", r"TypeError: .*missing 1 required .* \(test_harness_sessions.py:\d+\)$"),
+        (lambda env: __import__("no_such_module"), "start", r"ModuleNotFoundError: .* \(test_harness_sessions.py:\d+\)$"),
+        (says_on_purpose, "recover", r"TypeError: .*unexpected keyword argument 'branch'$"),
+        (says_on_purpose, "inspect", r"AttributeError: 'Stumbling' object has no attribute 'inspect'$"),
+    ],
+)
+def test_a_mistake_in_the_adapter_s_own_code_is_no_refusal(breaks: Callable[[Env], object], op: CallOp, says: str) -> None:
+    with pytest.raises(AdapterSlip, match=f"^the adapter slipped in {op}: {says}"):
+        resident(breaks).perform(Call(op))
+
+
+@pytest.mark.parametrize(
+    ("breaks", "crash", "outcome"),
+    [
+        (lambda env: json.loads(None), None, "refused TypeError"),  # type: ignore[arg-type]
+        (lambda env: Mark.parse(None), None, "refused AttributeError"),  # type: ignore[arg-type]
+        (lambda env: {}["key"], None, "refused KeyError"),
+        (says_on_purpose, None, "refused TypeError"),
+        (swallows_a_failure, CrashPoint("effect.before:1", by="exception"), "failed "),
+        (dies_untidily, CrashPoint("put.after"), "crashed "),
+    ],
+)
+def test_what_comes_from_elsewhere_or_is_planted_is_no_slip(
+    breaks: Callable[[Env], object], crash: CrashPoint | None, outcome: str
+) -> None:
+    found = resident(breaks).perform(Call("start", crash=crash))
+    assert f"{found.kind} {found.error or ''}" == outcome
+
+
+def test_modules_beside_the_adapter_s_are_its_own_and_the_framework_s_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`harness.env` stands for a module beside the adapter: both lie in the package `fuzzresume.harness`."""
+    monkeypatch.setattr(Stumbling, "__module__", "fuzzresume.harness.adapter")
+    breaks = partial(Env.enter, object())
+    with pytest.raises(AdapterSlip, match=r"no attribute 'dead' \(env.py:\d+\)$"):
+        resident(breaks).perform(Call("start"))
+    monkeypatch.setattr(Stumbling, "packages", ("FuzzResume",))
+    assert resident(breaks).perform(Call("start")).kind == "refused"
 
 
 @pytest.mark.parametrize(("mode", "store"), [("in-process", "file"), ("in-process", "memory"), ("images", "file")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from fuzzresume.harness.target import (
     available,
     load_adapter,
     parse_target,
+    recorded_target,
     resolve,
     spec_of,
 )
@@ -72,6 +74,42 @@ def test_the_label_says_the_installed_version() -> None:
 def test_mistakes(text: str, options: dict[str, str], error: type[TargetError], says: str) -> None:
     with pytest.raises(error, match=says) as caught:
         parse_target(text, options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module in the working directory with an adapter that nothing has registered."""
+    name = f"newcomer_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "import harness_fake\nclass New(harness_fake.FileEngine):\n    name = 'new'\nADAPTER = New()\nNEW = New\nTHREE = 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(tmp_path)])
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_an_adapter_is_named_by_where_it_is(newcomer: str) -> None:
+    target = parse_target(f"{newcomer}:ADAPTER", {"store": "memory"})
+    assert (target.label, target.options["store"]) == ("new", "memory")
+    assert recorded_target(f"{newcomer}:ADAPTER", {}, {}, exact=True).adapter is target.adapter
+    with pytest.raises(UnknownTarget, match=r"no target is called 'new'; .* write module:ATTRIBUTE as"):
+        recorded_target("new", {}, {})
+
+
+@pytest.mark.parametrize(
+    ("attribute", "says"),
+    [
+        ("NOTHING", "AttributeError: module 'newcomer_.*' has no attribute 'NOTHING'"),
+        ("THREE", "is no adapter: it has no name"),
+        ("NEW", "is a class; name an instance of it"),
+        ("ADAPTER@1.0", "has no attribute 'ADAPTER@1.0'"),
+    ],
+)
+def test_what_is_no_adapter(newcomer: str, attribute: str, says: str) -> None:
+    with pytest.raises(UnknownTarget, match=says) as caught:
+        parse_target(f"{newcomer}:{attribute}")
     assert "\n" not in str(caught.value)
 
 
