@@ -53,7 +53,7 @@ def test_a_fault_is_a_failing_test_with_its_trace(run, pytester):
             "confirmed 3/3 · trace *.json",
         ]
     )
-    (line,) = [line for line in done.stdout.lines if " · trace " in line]
+    line = next(line for line in done.stdout.lines if " · trace " in line)
     assert Path(line.partition(" · trace ")[2]).is_relative_to(pytester.path / ".fuzzresume")
     assert "Traceback" not in done.stdout.str() and "pytest_plugin.py" not in done.stdout.str()
 

@@ -48,7 +48,7 @@ def test_an_unknown_configuration_is_named():
 
 def test_the_whole_gallery_is_confirmed():
     out = run("tla", "replay", GALLERY, check=0).stdout
-    assert "FD-2dc830.json: refused at command 3 (fork), explained by ForkIgnore · confirmed" in out
+    assert "FD-2dc830/trace.json: refused at command 3 (fork), explained by ForkIgnore · confirmed" in out
     races = out.count("not judged: the reference in TLA+ has no race")
     assert races == sum('"race"' in path.read_text() for path in GALLERY.rglob("*.json"))
     assert f"{len(list(GALLERY.rglob('*.json'))) - races} traces" in out and "0 contradicted" in out
