@@ -62,5 +62,5 @@ def account(*reports: TargetReport) -> Account:
 @cache
 def page() -> str:
     """One page of it all."""
-    reports = covering(whole(Path("/work/out")), 3), interrupted(), conforming()
+    reports = covering(whole(Path("/somewhere/out")), 3), interrupted(), conforming()
     return html_page(account(*reports), DATE, NIGHTS)
