@@ -1,8 +1,9 @@
 """(a) Runs until every (state, command) pair is reached: the tour, beside random walks and a plain Hypothesis machine.
 
-All stay with the default options and with the bounds of the tour's runs, in process. The pairs are those of the reference's
-graph at the default bounds, and 100 % are those that any run of any method reached in this benchmark: no engine goes every
-legal way, so no target shows all of the graph.
+All stay with the default options and with the bounds of the tour's runs, in process, and learn from each run which legal
+choices the target makes. The pairs are those of the reference's graph at the default bounds; one counts where what was
+observed left no doubt of the state. 100 % are those that any run of any method reached in this benchmark: no engine goes every legal
+way, so no target shows all of the graph.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ TARGETS: dict[str, Target | None] = {"langgraph": Target("<=", EARLY - 1), "refe
 
 @dataclass
 class Reached:
-    """The run in which each pair was reached first, and how many runs were made."""
+    """The run in which each pair was reached first for certain, and how many runs were made."""
 
     runs: int = 0
     first: dict[Pair, int] = field(default_factory=dict)
@@ -71,7 +72,7 @@ def tour(adapter: str, seed: int, most: int) -> Reached:
 
             def handle(self, event: Event) -> None:
                 """A run ended."""
-                for pair in campaign.reached - reached.first.keys():
+                for pair in campaign.certain - reached.first.keys():
                     reached.first[pair] = campaign.runs
 
         campaign.handlers.append(Watch())
@@ -83,6 +84,7 @@ def tour(adapter: str, seed: int, most: int) -> Reached:
 def walks(adapter: str, seed: int, most: int) -> Reached:
     """Uniform random walks: each command is drawn from those offered, with its crash point and its damage."""
     rng, reached = random.Random(seed), Reached()
+    policy: dict[str, set[str]] = {}
     with place() as folder:
         subject = Subject(load_adapter(adapter))
         executor = Executor(Reference(WORKLOAD), folder)
@@ -90,6 +92,7 @@ def walks(adapter: str, seed: int, most: int) -> Reached:
         for reached.runs in range(1, most + 1):
             scope = scope_of(can, crashes=CRASHES, specials=SPECIALS)
             run = executor.open(subject, scope=scope, profile=profile_of(can))
+            run.policy = policy
             for _ in range(STEPS):
                 if not (offered := run.offer()):
                     break
@@ -97,6 +100,7 @@ def walks(adapter: str, seed: int, most: int) -> Reached:
                 crash = rng.choice(points[chosen.op]) if chosen.crash and points.get(chosen.op) else None
                 _send(reached, run, chosen, crash, rng.choice(can.tamper) if chosen.op == "tamper" else None)
             executor.close(run)
+            run.teach(policy)
     return reached
 
 
@@ -105,6 +109,7 @@ def hypothesis(adapter_: str, seed: int, most_: int) -> Reached:
     reached = Reached()
     subject = Subject(load_adapter(adapter_))
     with place() as folder:
+        policy: dict[str, set[str]] = {}
 
         class Machine(PlainMachine):
             adapter = adapter_
@@ -112,6 +117,17 @@ def hypothesis(adapter_: str, seed: int, most_: int) -> Reached:
             workload = WORKLOAD
             executor = Executor(Reference(WORKLOAD), folder)
             crashes, specials, most = CRASHES, SPECIALS, most_
+
+            def begin(self, target: Subject) -> Run:
+                """A run that knows what was learnt."""
+                run = super().begin(target)
+                run.policy = policy
+                return run
+
+            def end(self, run: Run) -> None:
+                """Learn from it."""
+                super().end(run)
+                run.teach(policy)
 
             def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
                 """Send it, and date the pair."""
@@ -126,7 +142,7 @@ def hypothesis(adapter_: str, seed: int, most_: int) -> Reached:
 
 
 def _send(reached: Reached, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
-    before = abstract(run.state)
+    before, certain = abstract(run.state), run.certain
     if (sent := run.fill(chosen, crash, kind)) is None:
         return
     try:
@@ -134,7 +150,8 @@ def _send(reached: Reached, run: Run, chosen: Label, crash: CrashPoint | None, k
     except Unsupported as reason:
         run.unsupported[chosen] = str(reason)
     else:
-        reached.first.setdefault((before, label(sent)), reached.runs)
+        if certain:
+            reached.first.setdefault((before, label(sent)), reached.runs)
 
 
 METHODS = {"tour": tour, "random walks": walks, "plain Hypothesis": hypothesis}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
 import signal
 import sys
 import traceback
@@ -37,6 +35,7 @@ from fuzzresume.cli_corpus import opened
 from fuzzresume.cli_files import OUT, traces_of
 from fuzzresume.cli_outputs import Events, Html, Junit, Outputs, Sarif, Summary, known_files
 from fuzzresume.cli_run import options_of, workspace
+from fuzzresume.cli_stdout import Unread, let_go, prepare_streams
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.harness.target import available, parse_target
 from fuzzresume.report.account import Account
@@ -70,25 +69,19 @@ app.command()(cli_nightly.nightly)
 
 def main() -> None:
     """Entry point of the `fuzzresume` script."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    prepare_streams()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt_once)
     try:
         app()
-    except BrokenPipeError:
+    except (BrokenPipeError, Unread):
         sys.exit(Exit.UNDETERMINED)
     except Exception:
         # Python's own exit code for this is 1, which here says that something is violated.
         traceback.print_exc()
         sys.exit(Exit.UNDETERMINED)
     finally:
-        try:
-            sys.stdout.flush()
-        except OSError:
-            # Whoever read us is gone; the exit code and the files still say what was found.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        let_go()
 
 
 def interrupt_once(number: int, frame: object) -> None:

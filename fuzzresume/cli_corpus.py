@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from fuzzresume.campaign.corpus import Corpus, CorpusError
-from fuzzresume.campaign.corpus_files import export_traces, import_traces
-from fuzzresume.campaign.corpus_read import FindingRow, ListedRow, listed, totals
+from fuzzresume.campaign.corpus.database import Corpus, CorpusError
+from fuzzresume.campaign.corpus.read import FindingRow, ListedRow, listed, totals
+from fuzzresume.campaign.corpus.trace_files import export_traces, import_traces
 from fuzzresume.campaign.lookup import DATABASE
 from fuzzresume.cli_files import OUT, require_file, write_file
 from fuzzresume.contract.properties import PROPERTIES

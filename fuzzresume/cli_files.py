@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fuzzresume.campaign.corpus_file import CorpusError
+from fuzzresume.campaign.corpus.file import CorpusError
 from fuzzresume.campaign.gallery import reports
 from fuzzresume.campaign.lookup import FINDING, UnknownFinding, find
 from fuzzresume.campaign.store import require_writable, write_whole

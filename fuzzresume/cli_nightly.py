@@ -13,12 +13,12 @@ import typer
 
 from fuzzresume import cli_tla
 from fuzzresume.campaign.campaign import Budget, Campaign
-from fuzzresume.campaign.corpus import Corpus, CorpusError
+from fuzzresume.campaign.corpus.database import Corpus, CorpusError
 from fuzzresume.campaign.events import Handler
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.nightly import Make, NightRun, NightRunning, Plan, Planned, alone
-from fuzzresume.campaign.nightly_config import ConfigError, Loaded, config_schema, find_config, load_config
-from fuzzresume.campaign.nightly_store import Night, Nights
+from fuzzresume.campaign.nightly.config import ConfigError, Loaded, config_schema, find_config, load_config
+from fuzzresume.campaign.nightly.night import Make, NightRun, NightRunning, Plan, Planned, alone
+from fuzzresume.campaign.nightly.store import Night, Nights
 from fuzzresume.campaign.phases import PHASES
 from fuzzresume.cli_baseline import known_of
 from fuzzresume.cli_campaign import MOST_SEED, Setup, prepare, say_unasked, seconds_of

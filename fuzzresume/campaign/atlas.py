@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,8 +21,8 @@ from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
 
 PATIENCE = (1, 3)
-"""Times that a run may set out for a goal and not get there, before nobody sets out for it any more; and times that a loose
-map hopes for another outcome of the same command. First the one, for all goals, then the other."""
+"""Times that a run may set out for a goal and not get there, before nobody sets out for it any more. First the one, for all
+goals, then the other."""
 
 Goal = tuple[Node, Label]
 
@@ -38,7 +38,8 @@ class Step(NamedTuple):
 class Atlas:
     """One option set's map. `went` is what the target did (None: it violated there).
 
-    `loose`: what a run has spent does not tell its nodes apart, and it may spend as much as it likes.
+    `policy` are the legal choices that the target was seen to make so far. `loose`: what a run has spent does not tell its
+    nodes apart, and it may spend as much as it likes; whether its state is certain does.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class Atlas:
         graph: Callable[[], Graph],
         points: CrashPoints,
         rng: random.Random,
+        policy: Mapping[str, set[str]],
         *,
         loose: bool = False,
     ) -> None:
         self.loose = loose
+        self.policy = policy
         self.target = target
         self._build = graph
         self.points = points
@@ -59,10 +62,8 @@ class Atlas:
         self.kinds: Counter[object] = Counter()
         self._rng = rng
         self._offered: dict[Node, list[Label]] = {}
-        self._missed: Counter[Goal] = Counter()
-        self._sent: Counter[Goal] = Counter()
+        self._missed: Counter[Goal | Node] = Counter()
         self._refused: Counter[Goal] = Counter()
-        self._came: dict[Goal, set[Node | None]] = {}
         self._closed: set[Goal] = set()
         self._patience = PATIENCE[0]
 
@@ -74,7 +75,7 @@ class Atlas:
     def node(self, run: Run) -> Node:
         """Where a run stands."""
         node = node_of(run.state, run.spent)
-        return loosened(node) if self.loose else node
+        return loosened(node, certain=run.certain) if self.loose else node
 
     def visit(self, node: Node, offered: Collection[Label]) -> None:
         """A run stands on `node`, where these labels are offered: kept in a drawn order, the plain ones first, for they
@@ -87,14 +88,18 @@ class Atlas:
 
     def labels(self, node: Node) -> list[Label]:
         """What is offered in a node: seen, or else foreseen."""
-        return self._offered[node] if node in self._offered else list(self.graph.edges.get(node, ()))
+        return self._offered[node] if node in self._offered else list(self.graph.out(node))
+
+    def foreseen(self, node: Node, item: Label) -> Iterator[Node]:
+        """Where the reference says that a command may lead, but not by a choice that the target makes otherwise."""
+        for after, choices in self.graph.out(node).get(item, {}).items():
+            if any(choice is None or choice[1] in self.policy.get(choice[0], choice[1:]) for choice in choices):
+                yield after
 
     def took(self, node: Node, step: Step, after: Node | None, hooks: tuple[str, ...]) -> None:
         """A step was executed and led to `after` (None: it violated, or the run ended there)."""
         goal = (node, step.label)
         self.went.setdefault(goal, {})[step] = after
-        self._sent[goal] += 1
-        self._came.setdefault(goal, set()).add(after)
         self.kinds.update((step.label.op, kind_of(node, step), (step.label.op, step.kind)))
         self.points.passed(node.state, step.label, hooks)
         if step.crash is not None:
@@ -107,7 +112,7 @@ class Atlas:
 
     def missed(self, goal: Goal) -> None:
         """A run set out for a goal and did not get there."""
-        self._missed[goal] += 1
+        self._missed[self._place(goal)] += 1
 
     def more_patience(self) -> bool:
         """Give what was given up another chance; False when it had that already."""
@@ -119,7 +124,11 @@ class Atlas:
 
     def given_up(self, goal: Goal) -> bool:
         """Whether nobody sets out for a goal any more; a run that comes by may still send it."""
-        return self._missed[goal] >= self._patience
+        return self._missed[self._place(goal)] >= self._patience
+
+    def _place(self, goal: Goal) -> Goal | Node:
+        """What counts as missed: in a loose map the node, for what keeps a run from there keeps it from all its labels."""
+        return goal[0] if self.loose else goal
 
     def next_step(self, node: Node, item: Label) -> Step | None:
         """What to send next for a label: values not tried yet; None when the label is closed."""
@@ -155,19 +164,13 @@ class Atlas:
             return min(
                 untried, key=lambda step: self.kinds[kind_of(node, step) if damage else (item.op, step.kind)], default=None
             )
-        if not went or (self.loose and self._sent[goal] < self._patience and self._hoped(goal)):
-            return Step(item)
-        return None
+        return None if went else Step(item)
 
     def _kinds(self, item: Label) -> tuple[str | None, ...]:
         can = self.target.capabilities
         if item.op == "inspect" and can.durable:
             return (None, ELSEWHERE)
         return can.tamper if item.op == "tamper" else ()
-
-    def _hoped(self, goal: Goal) -> bool:
-        """Whether the reference foresees an outcome that was not seen: with another past it may still come."""
-        return any(after not in self._came[goal] for after in self.graph.leads(*goal))
 
 
 def kind_of(node: Node, step: Step) -> tuple[object, ...]:

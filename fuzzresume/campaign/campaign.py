@@ -85,6 +85,7 @@ class Campaign:
         self.rng = random.Random(f"{self.seed}/{self.target.adapter.name}")
         self.reference: Reference = self.executor.reference
         self._graphs: dict[Scope, tuple[Graph, Graph]] = {}
+        self.policies: dict[str, dict[str, set[str]]] = {}
         targets = (self.target, *self._variants())
         self.atlases = [self._atlas(target) for target in targets]
         self.tours = [self._atlas(target, loose=True) for target in targets]
@@ -115,8 +116,8 @@ class Campaign:
         names = (self.regress.name, *(phase.name for phase in self.phases))
         self.counts = {name: PhaseCount(name) for name in names}
         self.policy: dict[str, set[str]] = {}
-        self.policies: dict[str, dict[str, set[str]]] = {}
         self.reached: set[Pair] = set()
+        self.certain: set[Pair] = set()
         self.states: set[Abstract] = set()
         self.runs = self.commands = 0
         self.phase = self.regress.name
@@ -160,7 +161,7 @@ class Campaign:
 
     def command(self, run: Run, sent: Command) -> Observation | None:
         """Send one command as it is; None when nothing was sent, because the API cannot express it."""
-        before, chosen = run.state, label(sent)
+        before, certain, chosen = run.state, run.certain, label(sent)
         try:
             observation = run.send(sent)
         except Unsupported as reason:
@@ -171,7 +172,7 @@ class Campaign:
             self.troubles.append(f"harness error in run {self.runs} at {chosen.text}: {type(error).__name__}: {error}")
             run.hung = True
             return None
-        self._count(run, before, sent, observation)
+        self._count(run, before, sent, observation, certain=certain)
         return observation
 
     def close(self, run: Run, *, look: bool = True) -> None:
@@ -179,10 +180,7 @@ class Campaign:
         self.executor.close(run)
         self.tally.run(run.monitor.exchanges)
         for policy in (self.policy, self.policies[options_text(run.session.target.options)]):
-            for choice, values in run.monitor.notes.items():
-                policy.setdefault(choice, set()).update(values)
-            for choice, value in run.monitor.policy.items():
-                policy.setdefault(choice, set()).add(value)
+            run.teach(policy)
         if run.hung and run.monitor.exchanges and run.monitor.exchanges[-1][1].outcome.kind == "hung":
             self.troubles.append(f"run {self.runs} hung at {run.monitor.exchanges[-1][0].op}")
         elif look and (run.violation is not None or run.monitor.deviated):
@@ -242,7 +240,7 @@ class Campaign:
             self.progress(),
             self.troubles,
             interrupted,
-            coverage(self.tours[0], self.states, self.reached),
+            coverage(self.tours[0], self.states, self.reached, self.certain),
             depths=self.enumeration.depths if "enumerate" in self.chosen else None,
             phases=[count for count in self.counts.values() if count.name in self.chosen and count.runs],
             vacuous=vacuous(
@@ -285,7 +283,8 @@ class Campaign:
 
     def _atlas(self, target: Target, *, loose: bool = False) -> Atlas:
         points = CrashPoints(lambda: self._crash_points(target), monotone=target.capabilities.monotone)
-        return Atlas(target, lambda: self._graph(target, loose), points, self.rng, loose=loose)
+        policy = self.policies.setdefault(options_text(target.options), {})
+        return Atlas(target, lambda: self._graph(target, loose), points, self.rng, policy, loose=loose)
 
     def _graph(self, target: Target, loose: bool) -> Graph:
         scope = scope_of(target.capabilities)
@@ -317,7 +316,7 @@ class Campaign:
     def _over(self, part: float) -> bool:
         return self.budget.seconds is not None and self.clock() - self._began >= self.budget.seconds * part
 
-    def _count(self, run: Run, before: State, sent: Command, observation: Observation) -> None:
+    def _count(self, run: Run, before: State, sent: Command, observation: Observation, *, certain: bool) -> None:
         self.commands += 1
         count = self.counts[self.phase]
         count.commands += 1
@@ -327,6 +326,8 @@ class Campaign:
         pair = (abstract(before), label(sent))
         count.pairs += pair not in self.reached
         self.reached.add(pair)
+        if certain:
+            self.certain.add(pair)
         if run.violation is None and run.monitor.worlds:
             self.states.add(abstract(run.state))
 

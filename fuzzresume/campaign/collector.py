@@ -153,8 +153,8 @@ class Collector:
             if (known := self._known(finding.diagnosis, finding.target, finding.reference)) is not None:
                 known.join(finding.diagnosis)
                 return known
-            tell_apart(self.executor.on(finding.reference), finding)
-            if not finding.explained_by:
+            tell_apart(self.executor.on(finding.reference), finding, self.late)
+            if not finding.explained_by and not self.late():
                 # Three at once are looked for here alone: in a minimal trace they are few, and cheap to try.
                 sights = finding.diagnosis.violation.sights
                 finding.composite = explain(finding.reference, sights, finding.profile, largest=3)

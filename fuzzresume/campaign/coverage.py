@@ -30,11 +30,15 @@ class Unreached:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Reached and total, over the reference's graph at the default bounds; `unreached` names every pair that is missing."""
+    """Reached and total, over the reference's graph at the default bounds; `unreached` names every pair that is missing.
+
+    `certain` are the reached pairs of which the observations left no doubt: no world that explains the run stood elsewhere.
+    """
 
     states: tuple[int, int]
     pairs: tuple[int, int]
     unreached: tuple[Unreached, ...]
+    certain: int
 
     @property
     def open(self) -> int:
@@ -52,8 +56,9 @@ class Coverage:
         return dict(Counter(pair.why for pair in self.unreached).most_common())
 
 
-def coverage(atlas: Atlas, states: Collection[Abstract], pairs: Collection[Pair]) -> Coverage:
-    """Compare what a campaign reached with the graph. `atlas` is the map of the target's default options."""
+def coverage(atlas: Atlas, states: Collection[Abstract], pairs: Collection[Pair], certain: Collection[Pair]) -> Coverage:
+    """Compare what a campaign reached, and what it reached for certain, with the graph. `atlas` is the map of the target's
+    default options."""
     graph = atlas.graph
     reached_states, reached_pairs = graph.states & set(states), graph.pairs & set(pairs)
     possible = _possible(atlas)
@@ -70,20 +75,25 @@ def coverage(atlas: Atlas, states: Collection[Abstract], pairs: Collection[Pair]
             if (state, item) in maybe:
                 words = _refused(atlas, state, item) or (OPEN if maybe[state, item] else MISSED)
             unreached.append(Unreached(say_state(state), item.text, words))
-    return Coverage((len(reached_states), len(graph.states)), (len(reached_pairs), len(graph.pairs)), tuple(unreached))
+    return Coverage(
+        (len(reached_states), len(graph.states)),
+        (len(reached_pairs), len(graph.pairs)),
+        tuple(unreached),
+        len(graph.pairs & set(certain)),
+    )
 
 
-def _possible(atlas: Atlas) -> set[Node]:
-    """The nodes that the target came to, and those that an open label may still lead to."""
-    seen, todo = {atlas.graph.first}, [atlas.graph.first]
+def _possible(atlas: Atlas) -> dict[Node, None]:
+    """The nodes that the target came to, and those that an open label may still lead to, the nearest first."""
+    seen, todo = {atlas.graph.first: None}, [atlas.graph.first]
     for node in todo:
         for item in atlas.labels(node):
             onward = [after for after in atlas.went.get((node, item), {}).values() if after is not None]
             if atlas.open(node, item):
-                onward += atlas.graph.leads(node, item)
+                onward += atlas.foreseen(node, item)
             for after in onward:
                 if after not in seen:
-                    seen.add(after)
+                    seen[after] = None
                     todo.append(after)
     return seen
 
@@ -94,9 +104,8 @@ def _reasons(atlas: Atlas, possible: Collection[Node]) -> Mapping[Abstract, str]
     why: dict[Abstract, str] = {}
     queue: deque[tuple[Node, str]] = deque()
     seen = set(possible)
-    for node in graph.edges:
-        if node in possible:
-            queue += [(after, _cut(atlas, graph, node, item, after)) for item, after in _edges(graph, node)]
+    for node in possible:
+        queue += [(after, _cut(atlas, graph, node, item, after)) for item, after in _edges(graph, node)]
     while queue:
         node, words = queue.popleft()
         if node in seen:
@@ -108,7 +117,7 @@ def _reasons(atlas: Atlas, possible: Collection[Node]) -> Mapping[Abstract, str]
 
 
 def _edges(graph: Graph, node: Node) -> list[tuple[Label, Node]]:
-    return [(item, after) for item, leads in graph.edges.get(node, {}).items() for after in leads]
+    return [(item, after) for item, leads in graph.out(node).items() for after in leads]
 
 
 def _cut(atlas: Atlas, graph: Graph, node: Node, item: Label, after: Node) -> str:
@@ -118,7 +127,7 @@ def _cut(atlas: Atlas, graph: Graph, node: Node, item: Label, after: Node) -> st
         return f"a violation at `{item.text}` comes before"
     if item.crash:
         return f"no death in `{item.op}` leads there"
-    choices = sorted({f"{name}: {value}" for name, value in filter(None, graph.edges[node][item][after])})
+    choices = sorted({f"{name}: {value}" for name, value in filter(None, graph.out(node)[item][after])})
     return f"this target does not choose {' or '.join(choices)}" if choices else f"`{item.op}` goes another legal way here"
 
 

@@ -7,13 +7,15 @@ violations that need the special to have been spent on the way.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.menu import Abstract, Label, Scope, Spent, abstract, command, menu, spend, token_for
+from fuzzresume.contract.monitor import alike
 from fuzzresume.contract.reference import Reference
-from fuzzresume.contract.state import State
+from fuzzresume.contract.state import State, Transition
 from fuzzresume.contract.workload import Question
 
 Pair = tuple[Abstract, Label]
@@ -21,7 +23,7 @@ Pair = tuple[Abstract, Label]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """A node: the abstract state, and what has been spent.
+    """A node: the abstract state, what has been spent, and whether the observations leave no other state.
 
     There is one object for each, made by `node_of` and `loosened`: searches look nodes up all the time, and to hash what is
     in them would take most of that.
@@ -31,26 +33,33 @@ class Node:
     crashes: int
     specials: tuple[str, ...]
     failed: bool
+    certain: bool = True
 
 
 _one = lru_cache(maxsize=None)(Node)
 
 
-def node_of(state: State, spent: Spent) -> Node:
+def node_of(state: State, spent: Spent, *, certain: bool = True) -> Node:
     """The node on which a run stands."""
-    return _one(abstract(state), spent.crashes, tuple(sorted(spent.specials)), spent.failed)
+    return _one(abstract(state), spent.crashes, tuple(sorted(spent.specials)), spent.failed, certain)
 
 
-def loosened(node: Node) -> Node:
-    """The node without what was spent."""
-    return _one(node.state, 0, (), node.failed)
+def loosened(node: Node, *, certain: bool = True) -> Node:
+    """The node without what was spent. After a death the observations may leave several states: then none is `certain`."""
+    return _one(node.state, 0, (), node.failed, certain)
 
 
 Choice = tuple[str, str] | None
 """The legal choice that an edge rests on, or None."""
 
 
+def assumed(node: Node) -> Node:
+    """The certain node of the same state."""
+    return _one(node.state, node.crashes, node.specials, node.failed, True)
+
+
 Edges = dict[Node, dict[Label, dict[Node, dict[Choice, None]]]]
+"""From certain nodes only: an uncertain one has the edges of its state."""
 
 
 class Graph:
@@ -71,9 +80,13 @@ class Graph:
         """Explore the reference within the scope."""
         return cls(_explore(reference, scope))
 
+    def out(self, node: Node) -> dict[Label, dict[Node, dict[Choice, None]]]:
+        """What the reference offers in a node's state, and where each may lead."""
+        return self.edges.get(node if node.certain else assumed(node), {})
+
     def leads(self, node: Node, item: Label) -> tuple[Node, ...]:
         """Where a command may lead, by any legal choice."""
-        return tuple(self.edges.get(node, {}).get(item, ()))
+        return tuple(self.out(node).get(item, ()))
 
     def loose(self) -> Graph:
         """The same graph with nodes that are alike but for what was spent made one."""
@@ -83,7 +96,7 @@ class Graph:
             for item, leads in out.items():
                 onward = merged.setdefault(item, {})
                 for after, choices in leads.items():
-                    onward.setdefault(loosened(after), {}).update(choices)
+                    onward.setdefault(loosened(after, certain=after.certain), {}).update(choices)
         return Graph(edges)
 
 
@@ -98,17 +111,36 @@ def _explore(reference: Reference, scope: Scope) -> Edges:
         for item in menu(reference.workload, state, spent, scope):
             leads = out.setdefault(item, {})
             sent = command(item, token_for(state, spent, item), _crash(item), _damage(item, scope))
-            for transition in reference.step(state, sent):
+            found = reference.step(state, sent)
+            for transition in found:
                 kind, note = transition.expect.kind, transition.note
                 choice = (note.choice, note.value) if note is not None else None
+                certain = _tells(transition, found)
                 for outcome in ("crashed", "failed") if kind == "crashed" else (kind,):
                     after = spend(state, spent, sent, outcome)
-                    leads.setdefault(node_of(transition.state, after), {})[choice] = None
+                    leads.setdefault(node_of(transition.state, after, certain=certain), {})[choice] = None
                     key = _concrete(transition.state, after)
                     if key not in seen:
                         seen.add(key)
                         todo.append((transition.state, after))
     return edges
+
+
+def _tells(transition: Transition, among: Iterable[Transition]) -> bool:
+    """Whether what a transition shows may leave no other state than its own.
+
+    A binding choice counts as told: a run that saw it made knows it from then on.
+    """
+    shown, state = transition.expect, abstract(transition.state)
+    return all(
+        abstract(other.state) == state or not alike(shown, other.expect) or _binding(transition, other)
+        for other in among
+        if other is not transition
+    )
+
+
+def _binding(one: Transition, other: Transition) -> bool:
+    return one.note is not None and one.note.binding and one.note != other.note
 
 
 def _crash(item: Label) -> CrashPoint | None:

@@ -32,7 +32,7 @@ def find(name: str, out: Path) -> Trace:
         return load(files[0])
     if (out / DATABASE).exists():
         # Only who needs the database waits for what opens it.
-        from fuzzresume.campaign.corpus import Corpus
+        from fuzzresume.campaign.corpus.database import Corpus
 
         with Corpus(out / DATABASE) as corpus:
             if (known := corpus.trace_of(name)) is not None:

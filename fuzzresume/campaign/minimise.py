@@ -76,7 +76,7 @@ class Minimiser:
     def _look_for_shorter(self, executor: Executor | None = None) -> bool:
         """The shortest first; deletion ends where every command is needed as it stands."""
         mechanisms = [frozenset(names) for names in self.diagnosis.explanation]
-        if not mechanisms:
+        if not mechanisms or self.out:
             return False
         executor = executor or self.executor
         points, scope = executor.crash_points(self.target), scope_of(self.target.capabilities)
@@ -84,7 +84,7 @@ class Minimiser:
         for candidate in shorter(executor.reference, self.commands, scope, self.profile, mechanisms, points):
             if self._try(candidate, executor=executor):
                 return True
-            if self.executions >= budget:
+            if self.out or self.executions >= budget:
                 break
         return False
 

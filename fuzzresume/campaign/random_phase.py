@@ -6,11 +6,14 @@ takes a tenth of the executions.
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
 from hypothesis.errors import FlakyStrategyDefinition
 from hypothesis.stateful import get_state_machine_test
 
@@ -85,8 +88,22 @@ def random_phase(campaign: Campaign) -> None:
         ),
     )
     try:
-        seed(campaign.rng.getrandbits(64))(test)()
+        with storage_in(campaign.executor.folder / "hypothesis"):
+            seed(campaign.rng.getrandbits(64))(test)()
     except FlakyStrategyDefinition:
         if campaign.spent:
             return  # the budget ended in the middle of the batch, which Hypothesis takes for whim
         campaign.troubles.append("random phase: the target is not deterministic, one batch was cut short")
+
+
+@contextlib.contextmanager
+def storage_in(folder: Path) -> Iterator[None]:
+    """What Hypothesis keeps for itself, such as the constants of modules, goes to this folder and not to the working one."""
+    place: Any = storage_directory(intent_to_write=False)
+    before: Path = getattr(place, "path", place)  # earlier versions give the path itself
+    set_hypothesis_home_dir(folder)
+    try:
+        yield
+    finally:
+        # Under pytest this process may run somebody's own Hypothesis tests too.
+        set_hypothesis_home_dir(before)

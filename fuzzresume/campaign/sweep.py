@@ -1,7 +1,8 @@
 """A sweep: every crash state of a run, recovered from and judged (docs/DESIGN.md, *Sweeping*).
 
-A fault-free run is executed command by command; each state that a death can leave on the way is recovered from and, apart
-from that, restarted. The monitor judges every continuation; what a state is in words is read from ledgers and frontiers.
+A fault-free run is executed command by command, forked at each question and restarted wherever it stands; each state that
+a death can leave on the way is recovered from and, apart from that, restarted. The monitor judges every continuation; what a
+state is in words is read from ledgers and frontiers.
 """
 
 from __future__ import annotations
@@ -9,28 +10,32 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.findings import diagnose, excused
 from fuzzresume.campaign.sweep_deaths import Death, Deaths
-from fuzzresume.campaign.sweep_facts import Effects, hidden_doubt, lost, say_point, window
+from fuzzresume.campaign.sweep_facts import Effects, hidden_doubt, lost, present_epoch, say_before, say_point, window
 from fuzzresume.campaign.sweep_onward import Onward, recover, restart
 from fuzzresume.campaign.sweep_result import Broken, CrashState, Section, Swept, merged
+from fuzzresume.campaign.sweep_verdicts import Verdicts
 from fuzzresume.contract.commands import DELIVERIES, Command
-from fuzzresume.contract.monitor import Exchange, Monitor, Sight, Violation
+from fuzzresume.contract.monitor import Exchange
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.words import say_commands
 from fuzzresume.contract.workload import Token
 from fuzzresume.harness.env import Unsupported
-from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.sessions import AnySession, Mode, open_session
 from fuzzresume.harness.target import Target
 
-RECOVER = Command("recover")
+RECOVER, RESTART = Command("recover"), Command("restart")
 
+BROKEN_ALREADY = "without a death breaks the contract already, so it is swept no further"
 
 First = tuple[tuple[Exchange, ...], Command, Death]
 """A first death: what was sent before, the command that died, the state it left."""
+
+Stand = tuple[AnySession, tuple[Exchange, ...]]
+"""Where the run without a death stood: a session that goes on from there, and what was sent before."""
 
 
 class Sweeper:
@@ -47,10 +52,10 @@ class Sweeper:
         self._workload = executor.workload
         self._place = executor.folder / f"sweep-{mode}"
         self._deaths = Deaths(self._place)
-        self._profile = profile_of(target.capabilities)
+        self._verdicts = Verdicts(executor.reference, target)
         self._onwards: dict[Hashable, Onward] = {}
-        self._broken: dict[tuple[Sight, ...], Broken] = {}
         self._firsts: list[First] = []
+        self._restartable = True
         self._started = time.monotonic()
 
     def run(self, *, second: bool = False) -> Swept:
@@ -61,7 +66,7 @@ class Sweeper:
             for section in self._first_deaths():
                 self.swept.sections.append(section)
             if second:
-                for section in self._second_deaths(self._firsts, restarts=False):
+                for section in self._second_deaths(self._firsts, RECOVER, restarts=False):
                     self.swept.second.append(section)
         except KeyboardInterrupt:
             self.swept.interrupted = True
@@ -87,59 +92,103 @@ class Sweeper:
     def _first_deaths(self) -> Iterator[Section]:
         with self._open() as session:
             told: tuple[Exchange, ...] = ()
+            stands: list[Stand] = []
             command: Command | None = Command("start")
             while command is not None:
                 section, seen = self._section(session, told, command)
                 yield section
                 told = (*told, (command, seen))
                 if section.broken:
-                    self.swept.notes.append("the run without a death breaks the contract already, so it is swept no further")
+                    self.swept.notes.append(f"the run {BROKEN_ALREADY}")
                     return
-                asked = seen.outcome.asked
-                command = Command("resume", Token(asked[0].question, len(told))) if asked else None
+                stands.append((session.copied(self._deaths.new_folder()), told))
+                command = _next_answer(told)
             yield from self._forks(session, told)
-            yield from self._second_deaths(list(self._one_in_doubt_each()), restarts=True)
+            yield from self._restarts(stands)
+            in_doubt = list(self._one_in_doubt_each())
+            yield from self._second_deaths(in_doubt, RECOVER, restarts=True)
+            if self._restartable:
+                begun = [first for first in in_doubt if first[1] != RESTART and self._judged_so_far(first)]
+                yield from self._second_deaths(begun, RESTART, restarts=True)
+
+    def _judged_so_far(self, first: First) -> bool:
+        """Whether the contract holds up to this death: of what comes after one that breaks it nothing could be said."""
+        told, command, death = first
+        return self._verdicts.watch((*told, (replace(command, crash=death.points[0]), death.observation)))[1] is None
 
     def _forks(self, session: AnySession, told: tuple[Exchange, ...]) -> Iterator[Section]:
         for question in self._workload.questions():
             with session.copied(self._deaths.new_folder()) as forking:
-                command = Command("fork", Token(question, len(told)))
                 try:
-                    yield self._section(forking, told, command)[0]
+                    yield from self._branch(forking, told, Command("fork", Token(question, len(told))))
                 except Unsupported as reason:
                     self.swept.notes.append(f"fork at question {question.text}: {reason}")
 
+    def _branch(self, session: AnySession, told: tuple[Exchange, ...], fork: Command) -> Iterator[Section]:
+        """A fork, then the answers on its branch until it is complete. None reaches it where `latest` means the trunk."""
+        (name,) = say_commands(self._workload, [*(sent for sent, _ in told), fork])[len(told) :]
+        command: Command | None = fork
+        while command is not None:
+            seen, deaths = self._deaths.of(session, command)
+            told_now = (*told, (command, seen))
+            monitor, broken = self._verdicts.watch(told_now)
+            if command is not fork and broken is None and monitor.policy.get("latest") == "trunk":
+                self.swept.notes.append(f"after {name} an answer goes to the trunk, so the branch is swept no further")
+                return
+            yield self._kept(told, command, seen, deaths)
+            told, command = told_now, _next_answer(told_now)
+            if broken is not None:
+                if command is not None:
+                    self.swept.notes.append(f"the branch of {name} {BROKEN_ALREADY}")
+                return
+
+    def _restarts(self, stands: Sequence[Stand]) -> Iterator[Section]:
+        """A restart of the run at rest, wherever it stood."""
+        for session, told in stands:
+            with session:
+                try:
+                    yield self._section(session, told, RESTART)[0]
+                except Unsupported as reason:
+                    self._restartable = False
+                    self.swept.notes.append(f"restart: {reason}")
+                    return
+
     def _one_in_doubt_each(self) -> Iterator[First]:
         """For each command the first state that leaves one task in doubt: its recovery has something to spoil."""
-        found: set[Command] = set()
+        found: set[tuple[Command, ...]] = set()
         for told, command, death in self._firsts:
-            if command not in found and len(self._in_doubt(told, command, death)) == 1:
-                found.add(command)
+            sent = (*(earlier for earlier, _ in told), command)
+            if sent not in found and len(self._in_doubt(told, command, death)) == 1:
+                found.add(sent)
                 yield told, command, death
 
-    def _second_deaths(self, firsts: Sequence[First], *, restarts: bool) -> Iterator[Section]:
-        """The crash states of `recover` after each of these deaths; those that left one store are swept together."""
+    def _second_deaths(self, firsts: Sequence[First], second: Command, *, restarts: bool) -> Iterator[Section]:
+        """The crash states of `second` after each of these deaths; those that left one store are swept together."""
         reached: dict[Hashable, tuple[Observation, list[Death]]] = {}
         for told, command, death in firsts:
             if death.store not in reached:
                 with death.at(self._deaths.new_folder()) as session:
-                    reached[death.store] = self._deaths.of(session, RECOVER)
+                    reached[death.store] = self._deaths.of(session, second)
             died = Command(command.op, command.token, crash=death.points[0])
             before = (*told, (died, death.observation))
-            yield self._judged(before, RECOVER, *reached[death.store], restarts=restarts)
+            yield self._judged(before, second, *reached[death.store], restarts=restarts)
 
     def _section(self, session: AnySession, told: tuple[Exchange, ...], command: Command) -> tuple[Section, Observation]:
         """Sweep a command of a run without a death before it; `session` is left after it."""
         seen, deaths = self._deaths.of(session, command)
+        return self._kept(told, command, seen, deaths), seen
+
+    def _kept(self, told: tuple[Exchange, ...], command: Command, seen: Observation, deaths: Sequence[Death]) -> Section:
+        """The section of a command without a death before it, whose crash states can be died from once more."""
         self._firsts += [(told, command, death) for death in deaths]
-        return self._judged(told, command, seen, deaths, restarts=True), seen
+        return self._judged(told, command, seen, deaths, restarts=True)
 
     def _judged(
         self, told: tuple[Exchange, ...], command: Command, seen: Observation, deaths: Sequence[Death], *, restarts: bool
     ) -> Section:
-        broken = self._watch((*told, (command, seen)))[1]
-        *earlier, words = say_commands(self._workload, [*(sent for sent, _ in told), command])
-        after = earlier[-1] if told and told[-1][0].crash is not None else ""
+        broken = self._verdicts.watch((*told, (command, seen)))[1]
+        words = say_commands(self._workload, [*(sent for sent, _ in told), command])[-1]
+        after = say_before(self._workload, told, command)
         states = []
         for death in deaths:
             states.append(self._state(told, command, death, restarts=restarts))
@@ -154,11 +203,11 @@ class Sweeper:
         before = (*told, died)
         doubt = self._in_doubt(told, command, death)
         effects = Effects.of(before).from_here()
-        answered = any(sent.op in DELIVERIES for sent, _ in before)
+        answered = any(sent.op in DELIVERIES for sent, _ in present_epoch(before))
         onward = self._onward(death, ("recover", answered), lambda session: recover(session, answered))
         for sent, seen in onward.exchanges:
             effects.take(sent, seen)
-        found = [self._watch((*before, *onward.exchanges))[1]]
+        found = [self._verdicts.watch((*before, *onward.exchanges))[1]]
         restarted = ""
         if restarts:
             restarted, violation = self._restarted(before, death)
@@ -178,24 +227,12 @@ class Sweeper:
         )
 
     def _restarted(self, before: tuple[Exchange, ...], death: Death) -> tuple[str, Broken | None]:
-        """What a restart was at this state, by the choices of the worlds that are left, and what it violated."""
+        """What a restart was at this state, and what it violated."""
         try:
             onward = self._onward(death, ("restart",), restart)
         except Unsupported as reason:
             return f"inapplicable: {reason}", None
-        monitor, broken = self._watch((*before, *onward.exchanges))
-        if broken is not None:
-            told = len(monitor.exchanges) <= len(before)
-            return "not judged: the contract was broken before" if told else f"breaks RR-{broken.property_name}", broken
-        choices = {value for world in monitor.worlds for choice, value in world.policy if choice.startswith("restart@")}
-        if len(choices) == 1:
-            return next(iter(choices)), None
-        reply = onward.exchanges[0][1]
-        if reply.outcome.kind == "refused":
-            return "refused", None
-        if before[-1][1].after.done == ():
-            return "runs from the start, for nothing was durable", None
-        return "continues" if reply.entries else "inert", None
+        return self._verdicts.restarted(before, onward.exchanges)
 
     def _in_doubt(self, told: tuple[Exchange, ...], command: Command, death: Death) -> tuple[int, ...]:
         hidden = hidden_doubt(command, death.observation, death.forked)
@@ -214,21 +251,11 @@ class Sweeper:
             self._deaths.executions += len(self._onwards[key].exchanges)
         return self._onwards[key]
 
-    def _watch(self, exchanges: Sequence[Exchange]) -> tuple[Monitor, Broken | None]:
-        """The monitor after these exchanges, and the first violation among them."""
-        monitor = Monitor(self._executor.reference, self._profile)
-        for command, observation in exchanges:
-            if (violation := monitor.observe(command, observation)) is not None:
-                return monitor, self._named(violation)
-        return monitor, None
-
-    def _named(self, violation: Violation) -> Broken:
-        if violation.sights not in self._broken:
-            found = diagnose(self._executor.reference, violation, self._profile, self._target)
-            self._broken[violation.sights] = Broken(
-                found.anomaly.property, found.anomaly.cls, found.explanation, excused(found, self._target)
-            )
-        return self._broken[violation.sights]
-
     def _count(self) -> None:
         self.swept.executions, self.swept.seconds = self._deaths.executions, time.monotonic() - self._started
+
+
+def _next_answer(told: tuple[Exchange, ...]) -> Command | None:
+    """The answer to what the last command asks, if it asks."""
+    asked = told[-1][1].outcome.asked
+    return Command("resume", Token(asked[0].question, len(told))) if asked else None

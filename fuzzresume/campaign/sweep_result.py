@@ -63,8 +63,8 @@ class CrashState:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One command and its crash states; `after` is the death that it recovers from, where it does. `broken` is what the
-    command violates without a death of its own."""
+    """One command and its crash states; `after` says what led to it besides the plain run: a fork, a death, or, of a
+    restart, where the run stood. `broken` is what the command violates without a death of its own."""
 
     command: str
     after: str

@@ -7,14 +7,15 @@ mechanism may strike and need not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.findings import Finding, diagnose
 from fuzzresume.campaign.witness import candidates
 from fuzzresume.contract.commands import Command
-from fuzzresume.contract.explain import intersect
+from fuzzresume.contract.explain import Explanation, intersect
 from fuzzresume.contract.foresight import can_violate
 from fuzzresume.contract.workload import Token
 from fuzzresume.harness.run import scope_of
@@ -23,13 +24,13 @@ BUDGET = 16
 """Executions that one finding may take."""
 
 
-def tell_apart(executor: Executor, finding: Finding) -> None:
-    """Narrow `finding.explained_by`; `finding.telling` is the trace that did it."""
+def tell_apart(executor: Executor, finding: Finding, late: Callable[[], bool] = lambda: False) -> None:
+    """Narrow `finding.explained_by`, until `late` says that the time is over; `finding.telling` is the trace that did it."""
     if len(finding.explained_by) < 2:
         return
     left = BUDGET
-    for commands in (*_later_deaths(executor, finding), *_differing(executor, finding)):
-        if len(finding.explained_by) < 2 or not left:
+    for commands in chain(_later_deaths(executor, finding), _differing(executor, finding, finding.explained_by)):
+        if len(finding.explained_by) < 2 or not left or late():
             return
         left -= 1
         done = executor.execute(finding.target, commands, profile=finding.profile, steered=True)
@@ -52,11 +53,11 @@ def _later_deaths(executor: Executor, finding: Finding) -> Iterator[tuple[Comman
         yield (Command("start"), *answers[:-1], replace(answers[-1], crash=point), *finding.commands[died[-1] + 1 :])
 
 
-def _differing(executor: Executor, finding: Finding) -> Iterator[tuple[Command, ...]]:
+def _differing(executor: Executor, finding: Finding, explained_by: Explanation) -> Iterator[tuple[Command, ...]]:
     """The shortest commands on which some of the mechanisms can break the contract and others cannot."""
     reference, profile = executor.reference, finding.profile
     points, scope = executor.crash_points(finding.target), scope_of(finding.target.capabilities)
     for commands in candidates(reference, finding.commands, scope, points):
-        can = [can_violate(reference, commands, profile, [frozenset(names)]) for names in finding.explained_by]
+        can = [can_violate(reference, commands, profile, [frozenset(names)]) for names in explained_by]
         if any(can) and not all(can):
             yield commands

@@ -128,6 +128,24 @@ def admits(expect: Expect, seen: Seen) -> bool:
     )
 
 
+def alike(one: Expect, other: Expect) -> bool:
+    """Whether something may be seen that both expectations admit."""
+    return (
+        one.kind == other.kind
+        and one.effects == other.effects
+        and all(
+            mine is None or theirs is None or mine == theirs
+            for mine, theirs in (
+                (one.pending, other.pending),
+                (one.marks, other.marks),
+                (one.reentered, other.reentered),
+                (one.frontier, other.frontier),
+            )
+        )
+        and (one.twin is None or other.twin is None or alike(one.twin, other.twin))
+    )
+
+
 def advance(
     reference: Reference, worlds: Iterable[World], command: Command, seen: Seen | None, faults: Faults
 ) -> Iterator[tuple[World, Transition]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
-from fuzzresume.contract.menu import Label, Scope, Spent, command, menu, spend
+from fuzzresume.contract.menu import Label, Scope, Spent, abstract, command, menu, spend
 from fuzzresume.contract.monitor import Monitor, Violation, World
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
@@ -70,6 +70,16 @@ class Run:
         worlds = self.monitor.worlds
         return worlds[0].state if len(worlds) == 1 or not self.policy else min(worlds, key=self._unlike).state
 
+    @property
+    def certain(self) -> bool:
+        """Whether all the likeliest worlds agree on the state that coverage counts."""
+        worlds = self.monitor.worlds
+        if len(worlds) > 1 and self.policy:
+            unlike = [self._unlike(world) for world in worlds]
+            worlds = tuple([world for world, count in zip(worlds, unlike, strict=True) if count == min(unlike)])
+        state = abstract(worlds[0].state)
+        return all(abstract(world.state) == state for world in worlds[1:])
+
     def _unlike(self, world: World) -> int:
         """How many of the choices that a world rests on the target was not seen to make."""
         return sum(value not in self.policy.get(choice, (value,)) for choice, value in world.policy)
@@ -111,6 +121,13 @@ class Run:
         if sent.token is not None and sent.op in ("resume", "redeliver"):
             self._last_token[sent.token.question] = sent.token
         return observation
+
+    def teach(self, policy: dict[str, set[str]]) -> None:
+        """Add to `policy` what the target was seen to choose in this run."""
+        for choice, values in self.monitor.notes.items():
+            policy.setdefault(choice, set()).update(values)
+        for choice, value in self.monitor.policy.items():
+            policy.setdefault(choice, set()).add(value)
 
     def replay(self, commands: Iterable[Command]) -> Violation | None:
         """Send a fixed list of commands until one violates. Raises Unsupported as `send` does."""

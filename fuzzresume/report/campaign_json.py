@@ -42,6 +42,7 @@ def _target(report: TargetReport) -> dict[str, Any]:
         "coverage": {
             "states": list(coverage.states),
             "pairs": list(coverage.pairs),
+            "certain": coverage.certain,
             "open": coverage.open,
             "unreached": [{"state": u.state, "command": u.command, "why": u.why} for u in coverage.unreached],
         },

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fuzzresume.campaign.corpus_read import CampaignRow, FindingRow, TraceRow
+from fuzzresume.campaign.corpus.read import CampaignRow, FindingRow, TraceRow
 
 SCHEMA = "fuzzresume.corpus/1"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fuzzresume.campaign.nightly_facts import Slot
+from fuzzresume.campaign.nightly.facts import Slot
 from fuzzresume.report.exit_codes import Exit
 from fuzzresume.report.nightly_result import NightResult
 from fuzzresume.report.plain_words import printable

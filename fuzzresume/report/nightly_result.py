@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from fuzzresume.campaign.nightly_diff import Diff, diff
-from fuzzresume.campaign.nightly_facts import Slot, open_before, slots
-from fuzzresume.campaign.nightly_store import Night, Nights
+from fuzzresume.campaign.nightly.diff import Diff, diff
+from fuzzresume.campaign.nightly.facts import Slot, open_before, slots
+from fuzzresume.campaign.nightly.store import Night, Nights
 from fuzzresume.report.exit_codes import Exit
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fuzzresume.campaign.nightly_diff import Change, Diff
-from fuzzresume.campaign.nightly_facts import Slot
+from fuzzresume.campaign.nightly.diff import Change, Diff
+from fuzzresume.campaign.nightly.facts import Slot
 from fuzzresume.report.nightly_result import NightResult
 from fuzzresume.report.plain_words import printable
 

@@ -18,11 +18,11 @@ def sentence(report: TargetReport) -> str:
 def _coverage(report: TargetReport) -> str:
     (states, all_states), (pairs, all_pairs) = report.coverage.states, report.coverage.pairs
     counts = f"{states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference"
-    if pairs == all_pairs:
-        return f"Every transition of the reference was exercised ({counts})."
+    certain = f"{report.coverage.certain} of them for certain"
     if report.coverage.complete:
-        return f"Every transition of the reference that a way is known to on this target was exercised ({counts})."
-    return f"{counts} were exercised, {report.coverage.open} further pairs were not tried yet."
+        known = "" if pairs == all_pairs else " that a way is known to on this target"
+        return f"Every transition of the reference{known} was exercised ({counts}, {certain})."
+    return f"{counts} were exercised, {certain}; {report.coverage.open} further pairs were not tried yet."
 
 
 def _depth(report: TargetReport) -> list[str]:

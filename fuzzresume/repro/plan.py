@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from fuzzresume.contract.commands import ELSEWHERE, Command, letters
-from fuzzresume.contract.monitor import FIRST, Seen, Sight, advance, replay
+from fuzzresume.contract.monitor import FIRST, Seen, advance, replay
 from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.rejudge import recorded_sights, violates
 from fuzzresume.contract.state import Expect
 from fuzzresume.contract.trace import Found, Trace
 from fuzzresume.contract.words import say_commands
@@ -62,10 +63,8 @@ class Plan:
         self.names: Mapping[str, str] = {token.text: name for token, name in letters(trace.commands).items()}
         for command in trace.commands:
             _require_expressible(command)
-        self._reference = Reference(trace.workload)
-        self._profile = frozenset(self.found.beyond)
-        self.reads_store = not self._violates(reads_store=False)
-        if self.reads_store and not self._violates(reads_store=True):
+        self.reads_store = not violates(trace, _without_store)
+        if self.reads_store and not violates(trace, _with_store):
             raise NoScript("only the entering of a task shows the violation, and no script sees that")
 
     @cached_property
@@ -102,9 +101,10 @@ class Plan:
     @cached_property
     def legal(self) -> tuple[Shown, ...]:
         """What the contract admits at the last command, after what was seen before it."""
-        sights = self._sights(self.reads_store)
-        worlds = replay(self._reference, sights[:-1], self._profile, FIRST)
-        admitted = advance(self._reference, worlds, sights[-1][0], None, self._profile)
+        sights = recorded_sights(self.trace, _with_store if self.reads_store else _without_store)
+        reference, profile = Reference(self.trace.workload), frozenset(self.found.beyond)
+        worlds = replay(reference, sights[:-1], profile, FIRST)
+        admitted = advance(reference, worlds, sights[-1][0], None, profile)
         shown = [self._expected(transition.expect) for _, transition in admitted]
         return tuple(one for index, one in enumerate(shown) if one not in shown[:index])
 
@@ -121,17 +121,6 @@ class Plan:
     def answer(self, token: Token | None) -> str:
         """The short name of an answer, which is what a script delivers."""
         return "" if token is None else self.names[token.text]
-
-    def _violates(self, *, reads_store: bool) -> bool:
-        return not replay(self._reference, self._sights(reads_store), self._profile, FIRST)
-
-    def _sights(self, reads_store: bool) -> list[Sight]:
-        """The trace as a script sees it."""
-        sights = []
-        for command, (expect, shown) in zip(self.trace.commands, self.trace.seen, strict=True):
-            expect = expect._replace(reentered=None)
-            sights.append((command, Seen(expect if reads_store else expect._replace(frontier=None), shown)))
-        return sights
 
     def _shown(self, expect: Expect, shows: Iterable[str] = ()) -> Shown:
         shown: Shown = {"outcome": expect.kind, "effects": [self._mark(mark) for mark in expect.effects]}
@@ -159,6 +148,16 @@ class Plan:
 
     def _mark(self, mark: Mark) -> str:
         return Mark(mark.task, tuple(self.names.get(token, token) for token in mark.tokens)).text
+
+
+def _with_store(seen: Seen) -> Seen:
+    """What a script that reads the store sees."""
+    return seen._replace(expect=seen.expect._replace(reentered=None))
+
+
+def _without_store(seen: Seen) -> Seen:
+    """What any other script sees."""
+    return seen._replace(expect=seen.expect._replace(reentered=None, frontier=None))
 
 
 def _require_plain(trace: Trace) -> None:

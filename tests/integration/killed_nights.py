@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzresume.campaign.corpus import Corpus
+from fuzzresume.campaign.corpus.database import Corpus
 
 CONFIG = """
 targets = ["reference", { name = "mutant", options = { fault = "ForkIgnore" } }]

@@ -10,7 +10,7 @@ from corpus_samples import STARTED, record
 from report_samples import forked, late, raced
 from test_cli import one_line, run
 
-from fuzzresume.campaign.corpus import Corpus
+from fuzzresume.campaign.corpus.database import Corpus
 from fuzzresume.campaign.gallery import gallery
 from fuzzresume.contract.trace import dumps, load
 from fuzzresume.report.exit_codes import exit_code

@@ -11,8 +11,8 @@ import pytest
 from corpus_samples import STARTED, found, numbered, record
 from report_samples import forked
 
-from fuzzresume.campaign.corpus import Corpus
-from fuzzresume.campaign.corpus_read import totals
+from fuzzresume.campaign.corpus.database import Corpus
+from fuzzresume.campaign.corpus.read import totals
 
 FORK = multiprocessing.get_context("fork")
 WRITERS, SHARED, OWN = 8, 5, 20

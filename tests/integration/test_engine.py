@@ -58,7 +58,8 @@ def test_the_sentence_of_a_conforming_target(conforming):
     (states, all_states), (pairs, all_pairs) = report.coverage.states, report.coverage.pairs
     assert sentence(report) == (
         "reference@0.1.0: Every transition of the reference that a way is known to on this target was exercised "
-        f"({states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference). "
+        f"({states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference, "
+        f"{report.coverage.certain} of them for certain). "
         "No violation exists within the bounds (one crash and one special command a run). Nothing was found."
     )
 
@@ -68,12 +69,17 @@ def test_the_sentence_of_a_violating_target():
     (states, all_states), (pairs, all_pairs) = report.coverage.states, report.coverage.pairs
     assert sentence(report) == (
         "mutant@0.1.0: Every transition of the reference that a way is known to on this target was exercised "
-        f"({states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference). "
+        f"({states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the reference, "
+        f"{report.coverage.certain} of them for certain). "
         "No other violation exists within the bounds (one crash and one special command a run). "
         "1 finding, 1-minimal: FD violated."
     )
-    assert any(pair.why.startswith("a violation at `fork") for pair in report.coverage.unreached)
     assert exit_code([report]) == Exit.VIOLATED
+
+
+def test_what_lies_beyond_a_violation_is_unreached_for_that_reason():
+    report, _ = campaign("mutant", {"fault": "ParkLost"}, seed=0, runs=60, chosen=("tour",))
+    assert any(pair.why.startswith("a violation at `recover") for pair in report.coverage.unreached)
 
 
 def test_the_sentence_of_an_undetermined_target():
@@ -82,7 +88,8 @@ def test_the_sentence_of_an_undetermined_target():
     unexercised = ", ".join(name for name, verdict in report.verdicts.items() if verdict.verdict == "unexercised")
     assert sentence(report) == (
         f"reference@0.1.0: {states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the "
-        f"reference were exercised, {report.coverage.open} further pairs were not tried yet. Nothing was found. "
+        f"reference were exercised, {report.coverage.certain} of them for certain; {report.coverage.open} further pairs were "
+        "not tried yet. Nothing was found. "
         f"Undetermined: {unexercised} unexercised."
     )
     assert "no fork was served" in report.vacuous and report.verdicts["FI"].verdict == "unexercised"

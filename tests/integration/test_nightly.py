@@ -10,7 +10,7 @@ from junitparser import JUnitXml
 from killed_nights import Recorded, kill_nights, night, prepare
 
 from fuzzresume.campaign.known import write_baseline
-from fuzzresume.campaign.nightly import alone
+from fuzzresume.campaign.nightly.night import alone
 from fuzzresume.contract.trace import load
 
 TWO = """

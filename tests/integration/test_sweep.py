@@ -18,6 +18,7 @@ from fuzzresume.harness.sessions import MODES
 from fuzzresume.harness.target import parse_target
 
 SMALL = Workload.linear(2, {2: 1})
+TWO_GATES = Workload.linear(2, {1: 1, 2: 1})
 
 
 def command(*args: object, cwd: Path, code: int) -> str:
@@ -28,20 +29,20 @@ def command(*args: object, cwd: Path, code: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("name", "options", "workload"),
     [
-        ("langgraph", {"api": "graph", "saver": "sqlite"}),
-        ("langgraph", {"api": "functional", "saver": "sqlite"}),
-        ("langgraph", {"durability": "async", "executor": "queue"}),
-        ("reference", {}),
-        ("mutant", {"fault": "LateRecord"}),
+        ("langgraph", {"api": "graph", "saver": "sqlite", "fork": "two-call"}, TWO_GATES),
+        ("langgraph", {"api": "functional", "saver": "sqlite"}, SMALL),
+        ("langgraph", {"durability": "async", "executor": "queue"}, SMALL),
+        ("reference", {}, SMALL),
+        ("mutant", {"fault": "LateRecord"}, SMALL),
     ],
 )
-def test_the_ways_to_die_agree_at_every_point(name: str, options: dict[str, str]) -> None:
+def test_the_ways_to_die_agree_at_every_point(name: str, options: dict[str, str], workload: Workload) -> None:
     if name == "langgraph":
         pytest.importorskip("langgraph")
     target = parse_target(name, options)
-    with workspace(SMALL) as executor:
+    with workspace(workload) as executor:
         sweeps = [Sweeper(target, executor, mode).run(second=name == "reference") for mode in MODES]
     assert [one.troubles for one in sweeps] == [[], [], []]
     assert len({one.points for one in sweeps}) == 1 and sweeps[0].points > 20
@@ -49,6 +50,9 @@ def test_the_ways_to_die_agree_at_every_point(name: str, options: dict[str, str]
     found = [state for section in sweeps[0].sections for state in section.states]
     assert {"W1", "W2"} <= {state.window for state in found}
     assert all(state.ended == "completed" for state in found)
+    for one in sweeps:
+        led = {(section.command, section.after) for section in one.sections}
+        assert ("restart", "start") in led and (("resume(d, gate 2)", "fork(c, gate 1)") in led) == (workload is TWO_GATES)
 
 
 def test_a_sweep_of_langgraph_lists_every_point_with_its_class(tmp_path: Path) -> None:

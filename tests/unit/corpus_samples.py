@@ -9,7 +9,7 @@ from itertools import count
 
 from report_samples import TARGET, forked, whole
 
-from fuzzresume.campaign.corpus import Corpus
+from fuzzresume.campaign.corpus.database import Corpus
 from fuzzresume.campaign.events import FindingFound, TargetFinished, TargetReport, TargetStarted
 from fuzzresume.campaign.findings import Finding
 from fuzzresume.contract.commands import Command

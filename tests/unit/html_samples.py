@@ -33,7 +33,8 @@ def covering(report: TargetReport, every: int) -> TargetReport:
         if n % every == every - 1
     )
     pairs = len(graph.pairs)
-    return replace(report, coverage=Coverage((100, len(graph.states)), (pairs - len(missing), pairs), missing))
+    reached = pairs - len(missing)
+    return replace(report, coverage=Coverage((100, len(graph.states)), (reached, pairs), missing, reached))
 
 
 @cache

@@ -156,7 +156,7 @@ def whole(traces: Path | None = None) -> TargetReport:
         Progress("race", 812, 4000, (100, 147), (190, 203), len(new), 59.5),
         [f"harness error in run 3 at start: OSError: {HOSTILE}", "run 17 hung at resume"],
         False,
-        Coverage((100, 147), (190, 203), (Unreached("parked after {1}", "resume", OPEN),)),
+        Coverage((100, 147), (190, 203), (Unreached("parked after {1}", "resume", OPEN),), 171),
         depths=(4, 3),
         phases=[PhaseCount("enumerate", 500, 2600, 120, 3, "depth 4"), PhaseCount("race", 312, 1400, 70, 2)],
         vacuous=["no run went on after a death that left something durable"],
@@ -185,7 +185,7 @@ def conforming() -> TargetReport:
         vacuous=[],
         known=[],
         checked=[],
-        coverage=Coverage((147, 147), (203, 203), ()),
+        coverage=Coverage((147, 147), (203, 203), (), 203),
         depths=(None, None),
     )
 

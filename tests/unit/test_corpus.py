@@ -12,9 +12,9 @@ from report_samples import forked, interrupted, late, looked, raced, refused, wh
 from sqlite_utils import Database
 
 from fuzzresume.campaign.campaign import Budget
-from fuzzresume.campaign.corpus import Corpus, CorpusError
-from fuzzresume.campaign.corpus_files import export_traces, import_traces
-from fuzzresume.campaign.corpus_read import LISTED, listed, totals
+from fuzzresume.campaign.corpus.database import Corpus, CorpusError
+from fuzzresume.campaign.corpus.read import LISTED, listed, totals
+from fuzzresume.campaign.corpus.trace_files import export_traces, import_traces
 from fuzzresume.campaign.events import RunFinished, TargetFinished
 from fuzzresume.contract.trace import Trace, dumps, load
 from fuzzresume.report.exit_codes import exit_code

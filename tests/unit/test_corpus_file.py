@@ -9,9 +9,8 @@ import pytest
 from corpus_samples import record
 from report_samples import forked, raced
 
-from fuzzresume.campaign import corpus_schema
-from fuzzresume.campaign.corpus import Corpus, CorpusError
-from fuzzresume.campaign.corpus_schema import APPLICATION, FIRST, STEPS
+from fuzzresume.campaign.corpus.database import Corpus, CorpusError
+from fuzzresume.campaign.corpus.schema import APPLICATION, FIRST, STEPS
 from fuzzresume.contract.trace import dumps
 
 
@@ -24,7 +23,7 @@ def path(tmp_path):
 def second(monkeypatch):
     """A later fuzzresume, whose schema has a step more."""
 
-    return lambda step: monkeypatch.setattr(corpus_schema, "STEPS", (*STEPS, step))
+    return lambda step: monkeypatch.setattr("fuzzresume.campaign.corpus.schema.STEPS", (*STEPS, step))
 
 
 def by_hand(path):

@@ -208,7 +208,7 @@ def test_nothing_sent_is_drawn_as_nothing_and_all_as_all() -> None:
 
 
 def test_a_coverage_of_another_graph_is_not_drawn_but_counted() -> None:
-    elsewhere = replace(covering(whole(), 1), coverage=Coverage((1, 2), (3, 4), ()))
+    elsewhere = replace(covering(whole(), 1), coverage=Coverage((1, 2), (3, 4), (), 3))
     assert picture(elsewhere) is None
     assert "3 of 4 (state, command) pairs sent" in Parsed(html_page(account(elsewhere), DATE)).words
     whole_graph = covering(whole(), 10_000).coverage

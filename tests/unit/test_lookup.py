@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzzresume.campaign.corpus import Corpus
+from fuzzresume.campaign.corpus.database import Corpus
 from fuzzresume.campaign.gallery import gallery, reports
 from fuzzresume.campaign.lookup import DATABASE, UnknownFinding, alike, find
 from fuzzresume.cli_files import traces_of

@@ -7,11 +7,11 @@ import pytest
 from corpus_samples import PROGRESS, STARTED, found, numbered, report
 from report_samples import TARGET, conforming, forked, looked, shaky
 
-from fuzzresume.campaign.corpus import Corpus, CorpusError
+from fuzzresume.campaign.corpus.database import Corpus, CorpusError
 from fuzzresume.campaign.events import KnownChecked, TargetFinished, TargetStarted
-from fuzzresume.campaign.nightly import OVER, NightRun, NightRunning, Plan, Planned, alone, given, share
-from fuzzresume.campaign.nightly_diff import Moved, Turned
-from fuzzresume.campaign.nightly_store import NightRecorder, Nights
+from fuzzresume.campaign.nightly.diff import Moved, Turned
+from fuzzresume.campaign.nightly.night import OVER, NightRun, NightRunning, Plan, Planned, alone, given, share
+from fuzzresume.campaign.nightly.store import NightRecorder, Nights
 from fuzzresume.campaign.regress import GONE, Checked
 from fuzzresume.harness.target import Target
 from fuzzresume.report.account import Account
@@ -53,6 +53,33 @@ def whole(nights, *args, **more):
     night = begun(nights)
     fuzz(nights, night, *args, **more)
     return result_of(nights, nights.finish(night, 0))
+
+
+TWO = Plan([Planned("reference", "reference"), Planned("mutant", "mutant")], 10, None, None, ("tour",))
+"""Ten seconds for two targets."""
+
+
+def night_of(nights, plan, took):
+    """A night whose campaigns take `took` seconds each: the seconds that each was given, and what was not fuzzed."""
+    night = nights.begin(plan.digest, [planned.label for planned in plan.targets], plan.seed)
+    now, times = [0.0], []
+
+    class Timed:
+        def __init__(self, recorder):
+            self.recorder = recorder
+
+        def run(self):
+            self.recorder.handle(STARTED)
+            self.recorder.handle(TargetFinished(conforming()))
+            now[0] += took
+            return conforming()
+
+    def make(target, planned, budget, traces, recorder):
+        times.append(budget.seconds)
+        return Timed(recorder)
+
+    NightRun(nights, night, plan, make, lambda reports: 0, 0.0, clock=lambda: now[0]).run()
+    return times, result_of(nights, night).unusable
 
 
 def kinds(result):
@@ -174,6 +201,55 @@ class TestKilled:
         assert [trace.found.id for trace in traces] == [mine.id, other.id]
         assert nights.traces(TARGET, {}, traces, ()) == [] == nights.traces(TARGET, {"saver": "memory"}, [], ())
 
+    def test_whatever_the_clock_says(self, tmp_path):
+        hours = iter(range(23, 0, -1))
+        with Corpus(tmp_path / "back.db", clock=lambda: datetime(2026, 1, 1, next(hours), tzinfo=UTC)) as corpus:
+            back = Nights(corpus, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+            night = begun(back)
+            fuzz(back, night, [KNOWN], end=False)
+            fuzz(back, night, (), [(KNOWN.id, GONE)])
+            result = result_of(back, back.finish(night, 0))
+            assert result.slots[0].ended and kinds(result) == []
+            assert kinds(whole(back, [KNOWN])) == [("new", KNOWN.id)]
+
+
+class TestMerge:
+    def test_nights_go_where_there_are_none_and_a_second_time_changes_nothing(self, nights, tmp_path):
+        results = [whole(nights, [KNOWN]), whole(nights, (), [(KNOWN.id, GONE)])]
+        with Corpus(tmp_path / "empty.db") as corpus:
+            for _ in range(2):
+                corpus.merge(nights.corpus.path)
+                moved = replace(nights, corpus=corpus)
+                assert [result_of(moved, night) for night in moved.all()] == results
+
+    def test_a_copy_that_was_gone_on_with_comes_back(self, nights, tmp_path):
+        whole(nights, [KNOWN])
+        night = begun(nights, NAME, "other")
+        fuzz(nights, night, [KNOWN], end=False)
+        with Corpus(tmp_path / "copy.db") as corpus:
+            corpus.merge(nights.corpus.path)
+            copy = replace(nights, corpus=corpus)
+            fuzz(copy, night, (), [(KNOWN.id, GONE)])
+            copy.unusable(night, "other", "no environment")
+            later = [copy.finish(night, 3), begun(copy)]
+            nights.corpus.merge(corpus.path)
+            assert nights.all()[1:] == later
+            assert result_of(nights, later[0]) == result_of(copy, later[0])
+            assert kinds(result_of(nights, later[0])) == [("gone", KNOWN.id)]
+            corpus.merge(nights.corpus.path)
+            assert copy.all() == nights.all()
+
+    def test_nights_of_two_databases_stay_where_they_ran(self, nights, tmp_path):
+        whole(nights, [KNOWN])
+        with Corpus(tmp_path / "elsewhere.db") as corpus:
+            elsewhere = Nights(corpus, lambda: datetime(2026, 1, 1, 12, tzinfo=UTC))
+            whole(elsewhere, [numbered(5)])
+            whole(elsewhere)
+        mine = [result_of(nights, night) for night in nights.all()]
+        nights.corpus.merge(tmp_path / "elsewhere.db")
+        assert [result_of(nights, night) for night in nights.all()] == mine
+        assert {row.id for row in nights.corpus.findings()} == {KNOWN.id, numbered(5).id}
+
 
 class TestCode:
     def test_what_fails(self, nights):
@@ -206,29 +282,20 @@ class TestTime:
     def test_something_is_kept_for_the_end(self):
         assert [given(seconds) for seconds in (8, 100, 1800)] == [6, 80, 1710]
 
+    @pytest.mark.parametrize("took, second", [(1.0, 6.5), (3.75, 3.75), (12.0, 3.75)], ids=["early", "in time", "late"])
+    def test_one_that_takes_too_long_costs_no_other_its_share(self, nights, took, second):
+        times, unusable = night_of(nights, TWO, took)
+        assert times == [3.75, second] and unusable == []
+
     def test_no_target_begins_when_it_is_over(self, nights):
-        plan = Plan([Planned("reference", "reference"), Planned("mutant", "mutant")], 10, None, None, ("tour",))
-        night = nights.begin(plan.digest, ["reference", "mutant"], plan.seed)
-        now, times = [0.0], []
+        own = [replace(planned, seconds=8) for planned in TWO.targets]
+        times, unusable = night_of(nights, replace(TWO, targets=own), took=8.0)
+        assert times == [7.5] and unusable == [f"mutant: {OVER}"]
 
-        class Long:
-            def __init__(self, recorder):
-                self.recorder = recorder
-
-            def run(self):
-                self.recorder.handle(STARTED)
-                self.recorder.handle(TargetFinished(conforming()))
-                now[0] += 12
-                return conforming()
-
-        def make(target, planned, budget, traces, recorder):
-            times.append(budget.seconds)
-            return Long(recorder)
-
-        work = NightRun(nights, night, plan, make, lambda reports: 0, 0.0, clock=lambda: now[0])
-        work.run()
-        assert times == [3.75]
-        assert result_of(nights, night).unusable == [f"mutant: {OVER}"]
+    def test_nor_when_earlier_calls_have_spent_it(self, nights):
+        fuzz(nights, nights.begin(TWO.digest, ["reference", "mutant"], TWO.seed), interrupted=True, target="reference")
+        times, unusable = night_of(nights, TWO, took=1.0)
+        assert times == [] and unusable == [f"{name}: {OVER}" for name in ("reference", "mutant")]
 
     def test_a_campaign_that_was_not_recorded_leaves_the_night_open(self, nights):
         plan = Plan([Planned("reference", "reference")], None, 1, None, ("tour",))

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import typer
 
-from fuzzresume.campaign.nightly_config import ConfigError, PhaseName, config_schema, find_config, load_config
+from fuzzresume.campaign.nightly.config import ConfigError, PhaseName, config_schema, find_config, load_config
 from fuzzresume.campaign.phases import PHASES
 from fuzzresume.cli_nightly import plan_of
 
@@ -79,6 +79,9 @@ def test_mistakes_that_no_schema_can_say(wrong):
     assert wrong("targets = ").startswith("not TOML: ")
     assert wrong('[tool.fuzzresume]\ntime = "5m"', "pyproject.toml") == "tool.fuzzresume.targets: this key is missing"
     assert wrong("[tool.other]", "pyproject.toml") == "it has no table [tool.fuzzresume]"
+    top = "tool.fuzzresume: the table belongs at the top level here; leave out `tool.fuzzresume`"
+    assert wrong('[tool.fuzzresume]\ntargets = ["reference"]') == top
+    assert wrong('[tool.fuzzresume.outputs]\njson = "a.json"') == top
 
 
 def test_a_whole_one(tmp_path):

@@ -8,15 +8,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fuzzresume.adapters.durable.engine import Engine
+from fuzzresume.adapters.durable.faults import FAULTS, Faults, ReexecLast, Step
+from fuzzresume.adapters.durable.run import Branch
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.sweep import Sweeper
 from fuzzresume.campaign.sweep_compare import barred, cheapest, differences
-from fuzzresume.campaign.sweep_result import CrashState, Swept
+from fuzzresume.campaign.sweep_result import CrashState, Section, Swept
 from fuzzresume.cli_run import workspace
 from fuzzresume.cli_sweep import exit_of
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.sessions import Mode
 from fuzzresume.harness.target import parse_target
 from fuzzresume.report.exit_codes import Exit
@@ -31,6 +35,10 @@ def sweep(name: str, mode: Mode = "images", *, second: bool = False, **options: 
     return swept
 
 
+def after_a_death(section: Section) -> bool:
+    return "killed" in section.after or "exception" in section.after
+
+
 def states(swept: Swept) -> list[CrashState]:
     return [state for section in (*swept.sections, *swept.second) for state in section.states]
 
@@ -42,9 +50,32 @@ def reference() -> Swept:
 
 def test_every_command_that_runs_tasks_is_swept(reference: Swept) -> None:
     swept = {section.command.partition("(")[0] for section in reference.sections}
-    assert swept == {"start", "resume", "fork", "recover"}
+    assert swept == {"start", "resume", "fork", "restart", "recover"}
     assert {point.by for state in states(reference) for point in state.points} == {"kill", "exception"}
-    assert len(reference.second) == sum(len(s.states) for s in reference.sections if not s.after)
+    assert len(reference.second) == sum(len(s.states) for s in reference.sections if not after_a_death(s))
+
+
+def test_the_branch_of_a_fork_is_swept_and_a_restart_wherever_the_run_stands(reference: Swept) -> None:
+    led = [(section.command, section.after) for section in reference.sections if not after_a_death(section)]
+    assert led == [
+        ("start", ""),
+        ("resume(a, gate 2 question 1)", ""),
+        ("resume(b, gate 2 question 2)", ""),
+        ("fork(c, gate 2 question 1)", ""),
+        ("resume(d, gate 2 question 2)", "fork(c, gate 2 question 1)"),
+        ("fork(c, gate 2 question 2)", ""),
+        ("restart", "start"),
+        ("restart", "resume(a, gate 2 question 1)"),
+        ("restart", "resume(b, gate 2 question 2)"),
+    ]
+    assert all(section.states for section in reference.sections if not after_a_death(section))
+    died = {section.after.partition(", killed")[0] for section in reference.sections if section.command == "restart"}
+    assert {"start", "resume(b, gate 2 question 2)", "fork(c, gate 2 question 2)"} < died
+    assert "fork(c, gate 2 question 1), then resume(d, gate 2 question 2)" in died
+    recovered = {section.after.partition(", killed")[0] for section in reference.sections if section.command == "recover"}
+    assert {f"{where}, then restart" for command, where in led if command == "restart"} < recovered
+    headings = [(section.command, section.after) for section in reference.sections]
+    assert len(set(headings)) == len(headings)
 
 
 def test_the_reference_refires_the_one_task_in_doubt_and_nothing_else(reference: Swept) -> None:
@@ -97,22 +128,86 @@ def test_legal_choices_lose_nothing_and_never_get_stuck(options: dict[str, str])
 
 @pytest.mark.parametrize("mode", ["images", "in-process"])
 @pytest.mark.parametrize(
-    ("fault", "sign", "property_name"),
+    ("fault", "sign", "properties"),
     [
-        ("ReexecLast", lambda state: "EO-a" in state.again, "EO"),
-        ("LateRecord", lambda state: state.window == "several" and "EO-c" in state.again, "EO"),
-        ("SkipTask", lambda state: state.lost and not state.stuck, "PC"),
-        ("RefuseRecovery", lambda state: state.ended == "stuck: refused (Refused)", "LV"),
-        ("RestartMix", lambda state: state.restarted == "breaks RR-RS", "RS"),
+        ("ReexecLast", lambda state: "EO-a" in state.again, {"EO"}),
+        ("LateRecord", lambda state: state.window == "several" and "EO-c" in state.again, {"EO"}),
+        ("SkipTask", lambda state: state.lost and not state.stuck, {"PC"}),
+        ("RefuseRecovery", lambda state: state.ended == "stuck: refused (Refused)", {"LV"}),
+        # Recovered from a death in a restart that a death led to, the mix looks like a prefix that is not continued.
+        ("RestartMix", lambda state: state.restarted == "breaks RR-RS", {"RS", "PC"}),
     ],
 )
-def test_a_planted_fault_shows_in_its_class(mode: Mode, fault: str, sign, property_name: str) -> None:
+def test_a_planted_fault_shows_in_its_class(mode: Mode, fault: str, sign, properties: set[str]) -> None:
     swept = sweep("mutant", mode, fault=fault)
     struck = [state for state in states(swept) if sign(state)]
     assert struck
-    assert {broken.property_name for state in struck for broken in state.broken} == {property_name}
+    assert {broken.property_name for state in struck for broken in state.broken} == properties
     assert any((fault,) in broken.explained_by for state in struck for broken in state.broken)
     assert exit_of([swept], []) == Exit.VIOLATED
+
+
+class OnceAnsweredOnAFork(ReexecLast):
+    """Only where a fork's branch took an answer after the fork."""
+
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        trunk, *forks = engine.run.branches.values()
+        own = len({question for question, token in branch.answers.items() if trunk.answers.get(question) != token})
+        return super().plan(engine, branch, recovering=recovering and branch in forks and own > 1)
+
+
+class OnceRestarted(ReexecLast):
+    """Only in an epoch that a restart began."""
+
+    def plan(self, engine: Engine, branch: Branch, *, recovering: bool) -> list[Step]:
+        first = next(iter(engine.run.branches))
+        return super().plan(engine, branch, recovering=recovering and first != "b0")
+
+
+@pytest.mark.parametrize(
+    ("fault", "led"),
+    [
+        (OnceAnsweredOnAFork, lambda section: "resume(d, gate 2 question 2)" in section.command + section.after),
+        (OnceRestarted, lambda section: "restart" in section.command + section.after),
+    ],
+)
+def test_a_fault_that_needs_a_death_on_a_branch_or_in_a_restart(
+    fault: type[Faults], led, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No death in another command shows it."""
+    monkeypatch.setitem(FAULTS, "ReexecLast", fault)
+    swept = sweep("mutant", fault="ReexecLast")
+    broken = [section for section in swept.sections if any(state.broken for state in section.states)]
+    assert all(led(section) for section in broken)
+    struck = [state for section in broken if not after_a_death(section) for state in section.states if state.broken]
+    assert struck and all("EO-a" in state.again for state in struck)
+    assert {one.property_name for state in struck for one in state.broken} == {"EO"}
+
+
+def test_a_branch_that_no_answer_reaches_is_swept_no_further() -> None:
+    swept = sweep("reference", latest="trunk")
+    assert [
+        section.command for section in swept.sections if section.after.startswith("fork") and "resume" in section.command
+    ] == []
+    assert swept.notes == ["after fork(c, gate 2 question 1) an answer goes to the trunk, so the branch is swept no further"]
+
+
+def test_a_branch_that_breaks_the_contract_is_swept_no_further() -> None:
+    swept = sweep("mutant", fault="ForkIgnore")
+    (resumed,) = [section for section in swept.sections if section.after == "fork(c, gate 2 question 1)"]
+    assert [broken.property_name for broken in resumed.broken] == ["FD"]
+    assert not any(section.command == "restart" and section.after.startswith("fork") for section in swept.sections)
+
+
+def test_a_target_without_a_restart_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def restart(engine: Engine) -> None:
+        raise Unsupported("the input is sent once")
+
+    monkeypatch.setattr(Engine, "restart", restart)
+    swept = sweep("reference")
+    assert swept.notes == ["restart: the input is sent once"]
+    assert all("restart" not in section.command + section.after for section in swept.sections)
+    assert {state.restarted for state in states(swept)} == {"inapplicable: the input is sent once"}
 
 
 def test_a_run_that_breaks_the_contract_without_a_death_is_swept_no_further() -> None:

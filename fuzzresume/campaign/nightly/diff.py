@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fuzzresume.campaign.nightly_facts import SHOWS, Open, Seen, Slot
+from fuzzresume.campaign.nightly.facts import SHOWS, Open, Seen, Slot
 from fuzzresume.campaign.regress import GONE
 
 FLAKY = "it does not show every time"

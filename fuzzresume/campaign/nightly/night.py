@@ -18,17 +18,17 @@ from pathlib import Path
 import msgspec
 
 from fuzzresume.campaign.campaign import Budget, Campaign
-from fuzzresume.campaign.corpus_file import CorpusError
+from fuzzresume.campaign.corpus.file import CorpusError
 from fuzzresume.campaign.events import Handler, TargetReport
-from fuzzresume.campaign.nightly_facts import open_before
-from fuzzresume.campaign.nightly_store import Night, NightRecorder, Nights
+from fuzzresume.campaign.nightly.facts import open_before
+from fuzzresume.campaign.nightly.store import Night, NightRecorder, Nights
 from fuzzresume.contract.trace import Trace
 from fuzzresume.harness.target import BadOption, Target, TargetError, UnknownTarget, parse_target
 
 OVER = "the time of the night was over before its turn"
 
 ENDING = 20.0
-"""Seconds that the last campaign may need for what it has begun when its time is over: confirming findings, asking TLC."""
+"""Seconds that campaigns may need for what they have begun when their time is over: confirming findings, asking TLC."""
 
 
 class NightRunning(Exception):
@@ -109,6 +109,16 @@ def share(left: float | None, ahead: Sequence[Planned]) -> float | None:
     return max(left - reserved, 0.0) / equal
 
 
+def shares(left: float | None, ahead: Sequence[Planned]) -> list[float | None]:
+    """The seconds that each of the targets ahead gets of what is left, if none takes longer than its share."""
+    found: list[float | None] = []
+    for i in range(len(ahead)):
+        mine = share(left, ahead[i:])
+        found.append(mine)
+        left = None if left is None or mine is None else left - mine
+    return found
+
+
 Make = Callable[[Target, Planned, Budget, Sequence[Trace], Handler], Campaign]
 """Makes the campaign of a target, given its traces to try first and who records it."""
 
@@ -147,8 +157,12 @@ class NightRun:
         try:
             # All environments first: a slip of the plan is told before hours are spent.
             usable = [(planned, target) for planned in self._ahead if (target := self._find(planned)) is not None]
+            ahead = [planned for planned, _ in usable]
+            promised = shares(self.left, ahead)
             for i, (planned, target) in enumerate(usable):
-                seconds = share(self.left, [ahead for ahead, _ in usable[i:]])
+                # What one does not need is shared among those after it, but one that takes too long is not their loss.
+                mine, least = share(self.left, ahead[i:]), promised[i]
+                seconds = None if mine is None or least is None else max(mine, least)
                 if seconds is not None and seconds <= 0:
                     self.nights.unusable(self.night, planned.label, OVER)
                 elif not self._fuzz(planned, target, seconds):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fuzzresume.campaign.corpus_file import CorpusError, CorpusFile
+from fuzzresume.campaign.corpus.file import CorpusError, CorpusFile
 from fuzzresume.campaign.verdicts import Verdict
 from fuzzresume.contract.trace import Trace, TraceError, loads
 

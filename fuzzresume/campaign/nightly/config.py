@@ -140,6 +140,8 @@ def load_config(file: Path) -> Loaded:
         raw, prefix = _shared_table(raw), "tool.fuzzresume."
         if raw is None:
             raise ConfigError(f"{file}: it has no table [tool.fuzzresume]")
+    elif _shared_table(raw) is not None:
+        raise ConfigError(f"{file}: tool.fuzzresume: the table belongs at the top level here; leave out `tool.fuzzresume`")
     try:
         return Loaded(msgspec.convert(raw, NightlyConfig), file)
     except msgspec.ValidationError as error:

@@ -1,8 +1,11 @@
 """Putting one corpus database into another, in one transaction: all of it is there afterwards, or nothing of it.
 
 Keys are natural, so rows are taken over as they are and a second time changes nothing. Where both have a row, the one that
-knows more stays: a campaign that ended, a finding as a newer campaign describes it, a sighting after TLC's word. Nights are
-not taken over: they are numbered in the database that they ran on.
+knows more stays: a campaign that ended, a finding as a newer campaign describes it, a sighting after TLC's word.
+
+Nights are numbered in the database that they ran on, and each is compared with the one before it. So they are taken over
+where the other database has all the nights of this one: where it is the same database later on, or this one has none. Else
+they stay where they ran.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzzresume.campaign.corpus_file import CorpusError, CorpusFile
-from fuzzresume.campaign.corpus_write import AGAIN, SAYS, SPAN, STARTED, SUPERSEDED
+from fuzzresume.campaign.corpus.file import CorpusError, CorpusFile
+from fuzzresume.campaign.corpus.write import AGAIN, SAYS, SPAN, STARTED, SUPERSEDED
 
 ENDED = (
     "finished", "status", "exit_code", "runs", "commands", "seconds", "states_reached", "states_total", "pairs_reached",
@@ -26,6 +29,27 @@ SIGHTED = ("trace", "seen", "verdict", "length", "minimal", "confirmed", "tlc", 
 def _said(columns: tuple[str, ...]) -> str:
     return ", ".join(f"{column} = excluded.{column}" for column in columns)
 
+
+GOES_ON = """
+NOT EXISTS (SELECT 1 FROM main.nights AS ours WHERE NOT EXISTS (
+    SELECT 1 FROM other.nights AS theirs WHERE theirs.name = ours.name AND theirs.started = ours.started
+))
+"""
+"""The other database has all the nights of this one: it may have more, and know more of the last one."""
+
+NIGHTS = (
+    f"INSERT INTO nights SELECT * FROM other.nights WHERE {GOES_ON} ON CONFLICT DO NOTHING",
+    f"INSERT INTO night_targets SELECT * FROM other.night_targets WHERE {GOES_ON} ON CONFLICT (night, target)"
+    " DO UPDATE SET unusable = excluded.unusable"
+    " WHERE (SELECT finished FROM main.nights WHERE name = excluded.night) IS NULL",
+    f"INSERT INTO nights SELECT * FROM other.nights WHERE {GOES_ON} ON CONFLICT (name)"
+    " DO UPDATE SET finished = excluded.finished, exit_code = excluded.exit_code WHERE nights.finished IS NULL",
+    # In the order in which they were written down, which says what is newer.
+    f"INSERT INTO night_campaigns SELECT * FROM other.night_campaigns WHERE {GOES_ON} ORDER BY rowid"
+    " ON CONFLICT (campaign) DO UPDATE SET troubles = max(troubles, excluded.troubles)",
+    f"INSERT INTO night_checks SELECT * FROM other.night_checks WHERE {GOES_ON} ON CONFLICT DO NOTHING",
+)
+"""What of the nights is taken over, once their campaigns are there."""
 
 STATEMENTS = (
     "INSERT INTO targets SELECT * FROM other.targets WHERE true ON CONFLICT DO NOTHING",
@@ -43,6 +67,7 @@ STATEMENTS = (
     " OR (excluded.seen = sightings.seen AND sightings.tlc = 'not run')",
     f"DELETE FROM traces WHERE {SUPERSEDED}",
     f"{SPAN} WHERE EXISTS (SELECT 1 FROM other.findings AS theirs WHERE theirs.id = findings.id)",
+    *NIGHTS,
 )
 
 

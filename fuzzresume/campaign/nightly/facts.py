@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from fuzzresume.campaign.corpus import Corpus
-from fuzzresume.campaign.nightly_store import Night
+from fuzzresume.campaign.corpus.database import Corpus
+from fuzzresume.campaign.nightly.store import Night
 from fuzzresume.campaign.regress import GONE
 from fuzzresume.campaign.verdicts import Verdict
 
@@ -77,8 +77,9 @@ SLOTS = "SELECT target, unusable FROM night_targets WHERE night = ? ORDER BY pos
 CAMPAIGNS = """
 SELECT campaigns.id, label, packages, status, exit_code, troubles
 FROM night_campaigns JOIN campaigns ON campaigns.id = campaign JOIN targets ON targets.id = campaigns.target
-WHERE night_campaigns.night = ? AND night_campaigns.target = ? ORDER BY started DESC, campaigns.id
+WHERE night_campaigns.night = ? AND night_campaigns.target = ? ORDER BY night_campaigns.rowid DESC
 """
+"""The newest first: by the order in which they were written down, for a clock may be set back."""
 
 SEEN = """
 SELECT findings.id, title, sightings.verdict, sightings.flaky, sightings.known, sightings.tlc
@@ -94,10 +95,9 @@ SELECT events.finding, coalesce(title, ''), nights.name, events.flaky, gone FROM
 ) AS events
 JOIN night_campaigns USING (campaign)
 JOIN nights ON nights.name = night_campaigns.night
-JOIN campaigns ON campaigns.id = events.campaign
 LEFT JOIN findings ON findings.id = events.finding
 WHERE night_campaigns.target = ? AND nights.number < ?
-ORDER BY nights.number, campaigns.started, gone DESC
+ORDER BY nights.number, night_campaigns.rowid, gone DESC
 """
 """What happened to the findings of a target on earlier nights. A campaign's own finding outweighs its first look."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fuzzresume.campaign.corpus_file import CorpusFile
+from fuzzresume.campaign.corpus.file import CorpusFile
 
 SUPERFLUOUS = """
 SELECT * FROM (

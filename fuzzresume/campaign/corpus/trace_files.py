@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzresume.campaign.corpus import Corpus
-from fuzzresume.campaign.corpus_file import CorpusError, CorpusFile
-from fuzzresume.campaign.corpus_write import NAME, require_names
+from fuzzresume.campaign.corpus.database import Corpus
+from fuzzresume.campaign.corpus.file import CorpusError, CorpusFile
+from fuzzresume.campaign.corpus.write import NAME, require_names
 from fuzzresume.campaign.store import write_whole
-from fuzzresume.contract.monitor import replay
-from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.rejudge import violates
 from fuzzresume.contract.trace import Trace, TraceError, load
 
 AT_ONCE = 200
@@ -64,8 +63,7 @@ def _require_shown(trace: Trace) -> None:
         return
     if not trace.seen:
         raise CorpusError("it does not record what was seen; `fuzzresume replay FILE --record FILE` does")
-    sights = tuple(zip(trace.commands, trace.seen, strict=True))
-    if replay(Reference(trace.workload), sights, frozenset(trace.found.beyond)):
+    if not violates(trace):
         raise CorpusError(f"what it records is no violation, whatever it says of {trace.found.id}")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from fuzzresume.campaign.corpus_file import CorpusFile
-from fuzzresume.campaign.corpus_write import clean, json_text, keep_only, write_finding, write_target
+from fuzzresume.campaign.corpus.file import CorpusFile
+from fuzzresume.campaign.corpus.write import clean, json_text, keep_only, write_finding, write_target
 from fuzzresume.campaign.events import Event, FindingFound, Progress, TargetFinished, TargetReport, TargetStarted
 from fuzzresume.campaign.findings import Finding
 from fuzzresume.harness.target import Target

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from fuzzresume.campaign.corpus_schema import APPLICATION, migrate, newest, version_of
+from fuzzresume.campaign.corpus.schema import APPLICATION, migrate, newest, version_of
 
 if TYPE_CHECKING:
     from sqlite_utils import Database

@@ -1,7 +1,7 @@
 """The corpus database: targets, campaigns, findings, traces, verdicts over time and coverage, in one SQLite file.
 
 It opens in Datasette and sqlite-utils like any other: plain tables, foreign keys, and views such as `newest_verdicts` and
-`finding_history` (`corpus_schema`). Several programs may write it at once, and a killed one loses nothing that it reported.
+`finding_history` (`schema`). Several programs may write it at once, and a killed one loses nothing that it reported.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzresume.campaign import corpus_merge, corpus_minimise, corpus_read
-from fuzzresume.campaign.corpus_file import PATIENCE, CorpusError, CorpusFile
-from fuzzresume.campaign.corpus_read import CampaignRow, FindingRow, SightingRow, TraceRow
-from fuzzresume.campaign.corpus_record import CorpusRecorder
-from fuzzresume.campaign.corpus_write import write_found
+from fuzzresume.campaign.corpus import read
+from fuzzresume.campaign.corpus.file import PATIENCE, CorpusError, CorpusFile
+from fuzzresume.campaign.corpus.merge import Merged, merge
+from fuzzresume.campaign.corpus.minimise import Superfluous, minimise
+from fuzzresume.campaign.corpus.read import CampaignRow, FindingRow, SightingRow, TraceRow
+from fuzzresume.campaign.corpus.record import CorpusRecorder
+from fuzzresume.campaign.corpus.write import write_found
 from fuzzresume.campaign.events import TargetReport
 from fuzzresume.campaign.verdicts import Verdict
 from fuzzresume.contract.trace import Trace
@@ -87,39 +89,39 @@ class Corpus(CorpusFile):
         night: str | None = None,
     ) -> list[FindingRow]:
         """The findings, by target and id: of a target, of a property, of this id, seen in a campaign or in a night."""
-        return corpus_read.findings(self, target, property, finding=finding, campaign=campaign, night=night)
+        return read.findings(self, target, property, finding=finding, campaign=campaign, night=night)
 
     def traces(self, finding: str | None = None, target: str | None = None) -> list[TraceRow]:
         """The traces of a finding, the smallest first; without one, those that show no finding."""
-        return corpus_read.traces(self, finding, target)
+        return read.traces(self, finding, target)
 
     def trace_of(self, finding_id: str, target: str | None = None) -> Trace | None:
         """The smallest trace of a finding, the newest of several; None where there is none."""
-        return corpus_read.trace_of(self, finding_id, target)
+        return read.trace_of(self, finding_id, target)
 
     def trace(self, sha256: str) -> Trace | None:
         """The one trace whose SHA-256 begins so; None where there is none, or are several."""
-        return corpus_read.trace(self, sha256)
+        return read.trace(self, sha256)
 
     def campaigns(self, night: str | None = None, *, target: str | None = None) -> list[CampaignRow]:
         """The campaigns in the order in which they began: of a night, of a target."""
-        return corpus_read.campaigns(self, night, target=target)
+        return read.campaigns(self, night, target=target)
 
     def verdicts(self, campaign: str) -> dict[str, Verdict]:
         """What a campaign said of each property; nothing of one that has not ended."""
-        return corpus_read.verdicts(self, campaign)
+        return read.verdicts(self, campaign)
 
     def history(self, finding_id: str, target: str | None = None) -> list[SightingRow]:
         """The campaigns that saw a finding, in the order in which they began."""
-        return corpus_read.history(self, finding_id, target)
+        return read.history(self, finding_id, target)
 
-    def merge(self, other: Path) -> corpus_merge.Merged:
+    def merge(self, other: Path) -> Merged:
         """Put everything of another corpus into this one; a second time changes nothing."""
-        return corpus_merge.merge(self, other)
+        return merge(self, other)
 
-    def minimise(self, *, dry: bool = False) -> list[corpus_minimise.Superfluous]:
+    def minimise(self, *, dry: bool = False) -> list[Superfluous]:
         """Drop, and return, the traces that a smaller one of the same finding and packages makes superfluous."""
-        return corpus_minimise.minimise(self, dry=dry)
+        return minimise(self, dry=dry)
 
 
 __all__ = ["Corpus", "CorpusError"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fuzzresume.campaign.corpus_file import CorpusError
+from fuzzresume.campaign.corpus.file import CorpusError
 from fuzzresume.campaign.findings import Finding
 from fuzzresume.contract.faults import FAULTS
 from fuzzresume.contract.trace import Found, Trace, dumps

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from fuzzresume.campaign.corpus import Corpus
-from fuzzresume.campaign.corpus_record import CorpusRecorder
+from fuzzresume.campaign.corpus.database import Corpus
+from fuzzresume.campaign.corpus.record import CorpusRecorder
 from fuzzresume.campaign.events import Event, KnownChecked, TargetFinished, TargetStarted
 from fuzzresume.campaign.gallery import that_could_be_drawn
 from fuzzresume.campaign.known import key
