@@ -88,8 +88,8 @@ def test_the_sentence_of_an_undetermined_target():
     unexercised = ", ".join(name for name, verdict in report.verdicts.items() if verdict.verdict == "unexercised")
     assert sentence(report) == (
         f"reference@0.1.0: {states} of {all_states} states and {pairs} of {all_pairs} (state, command) pairs of the "
-        f"reference were exercised, {report.coverage.certain} of them for certain; {report.coverage.open} further pairs were "
-        "not tried yet. Nothing was found. "
+        f"reference were exercised, {report.coverage.certain} of them for certain; {report.coverage.open} further pairs "
+        "were not tried yet. Nothing was found. "
         f"Undetermined: {unexercised} unexercised."
     )
     assert "no fork was served" in report.vacuous and report.verdicts["FI"].verdict == "unexercised"
