@@ -2,8 +2,8 @@
 
 All stay with the default options and with the bounds of the tour's runs, in process, and learn from each run which legal
 choices the target makes. The pairs are those of the reference's graph at the default bounds; one counts where what was
-observed left no doubt of the state. 100 % are those that any run of any method reached in this benchmark: no engine goes every
-legal way, so no target shows all of the graph.
+observed left no doubt of the state. 100 % are those that any run of any method reached in this benchmark: no engine goes
+every legal way, so no target shows all of the graph.
 """
 
 from __future__ import annotations
