@@ -242,11 +242,9 @@ def _durable(records: Sequence[Event], faults: Faults) -> range:
     return range(fewest, len(records) + 1)
 
 
-def _hidden_or_not(run: Run) -> Iterator[Run]:
+def _hidden_or_not(run: Run) -> tuple[Run, ...]:
     """What the frontier does not show it may show after any command."""
-    yield run
-    if run.branch.hidden:
-        yield run._replace(branch=run.branch._replace(hidden=()))
+    return (run, run._replace(branch=run.branch._replace(hidden=()))) if run.branch.hidden else (run,)
 
 
 def _forgetting(branch: Branch, tasks: frozenset[int]) -> Branch:
@@ -263,14 +261,12 @@ def _hide(branch: Branch, event: Event) -> Branch:
     return branch._replace(done=add(branch.done, task), hidden=(task,), marks=(*branch.marks, Mark(task, event.tokens)))
 
 
-def _in_doubt(branch: Branch, delivered: Question | None) -> Iterator[Branch]:
+def _in_doubt(branch: Branch, delivered: Question | None) -> tuple[Branch, ...]:
     """Answers of durable tasks are acknowledged; the delivered one, if its task is not, may or may not be durable."""
     if branch.answers or branch.inflight:
         acked = add(branch.acked, *[q for q, _ in branch.answers if q.task in branch.done])
         branch = branch._replace(acked=acked, inflight=tuple(q for q in branch.inflight if q not in acked))
     if delivered is None or delivered.task in branch.done:
-        yield branch
-    else:
-        waiting = branch._replace(inflight=add(branch.inflight, delivered))
-        yield waiting
-        yield waiting._replace(answers=without_answer(branch.answers, delivered))
+        return (branch,)
+    waiting = branch._replace(inflight=add(branch.inflight, delivered))
+    return waiting, waiting._replace(answers=without_answer(branch.answers, delivered))

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import NONE
-from fuzzresume.contract.life import WITHIN, Faults, Plan, Run, cut, finish, plans, trajectories
+from fuzzresume.contract.life import Faults, Plan
+from fuzzresume.contract.lives import Lives
 from fuzzresume.contract.mechanisms import any_plan, from_any, ignored, leaked, mixed, survivors
 from fuzzresume.contract.races import raced
 from fuzzresume.contract.state import (
@@ -30,9 +31,6 @@ from fuzzresume.contract.state import (
 )
 from fuzzresume.contract.workload import Question, Token, Workload
 
-Shown = tuple[tuple[Run, Expect], ...]
-"""The ways in which a life may go, and what each shows."""
-
 
 class Reference:
     """The relation for one workload. `step` is memoised: campaigns visit the same few hundred states over and over."""
@@ -40,7 +38,7 @@ class Reference:
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self._memo: dict[State, dict[object, tuple[Transition, ...]]] = {}
-        self._lives: dict[object, Shown] = {}
+        self._lives = Lives(workload)
 
     def step(self, state: State, command: Command, faults: Faults = NONE) -> tuple[Transition, ...]:
         """Every legal transition, plus those that `faults` allow. Duplicates are removed, order is stable."""
@@ -139,7 +137,7 @@ class Reference:
             ways += ignored(state, earlier, token)
             yield from self._status(state, command, trunk, state)
         for answers in ways:
-            for run, shows in self._runs(state, command, faults, cut_off, answers, token):
+            for run, shows in self._lives.runs(state, command, faults, cut_off, answers, token):
                 if run.kind == "crashed" and run.branch.visible == cut_off.visible:
                     # Nothing of the branch is durable: the store shows the trunk, and one effect may be in doubt.
                     yield Transition(shows._replace(frontier=still), state)
@@ -169,7 +167,7 @@ class Reference:
             branch = state.branch(command.branch)
             odd = [t.expect for t in single]
             for plan in any_plan(self.workload, branch):
-                odd += [r.expect for r in self._follow(state, command, faults, branch, plan, branch.answers)]
+                odd += [r.expect for r in self._lives.follow(state, command, faults, branch, plan, branch.answers)]
             for step in single:
                 for twin in odd:
                     yield step._replace(expect=step.expect._replace(twin=twin))
@@ -212,7 +210,7 @@ class Reference:
         yield Transition(Expect("refused", frontier=frozenset(branch.visible)), state)
         if "InspectActs" in faults:
             for plan in any_plan(self.workload, branch):
-                for run in self._follow(state, command, faults, branch, plan, branch.answers):
+                for run in self._lives.follow(state, command, faults, branch, plan, branch.answers):
                     expect = Expect("inert", run.effects, reentered=run.reentered, frontier=frozenset(run.branch.visible))
                     yield Transition(expect, state.with_branch(command.branch, run.branch))
 
@@ -352,7 +350,7 @@ class Reference:
     ) -> Iterator[Transition]:
         """Continue the branch with these answers, by every plan that the faults allow."""
         for held in survivors(branch, answers, delivered, faults):
-            for run, shows in self._runs(state, command, faults, branch, held, delivered):
+            for run, shows in self._lives.runs(state, command, faults, branch, held, delivered):
                 after = state.with_branch(command.branch, run.branch)
                 yield Transition(shows, after, note)
                 if after.moves and command.branch == "trunk":
@@ -361,49 +359,8 @@ class Reference:
     def _plan_on(
         self, state: State, command: Command, faults: Faults, branch: Branch, plan: Plan, answers: Answers, token: Token
     ) -> Iterator[Transition]:
-        for run in self._follow(state, command, faults, branch, plan, answers, token):
+        for run in self._lives.follow(state, command, faults, branch, plan, answers, token):
             yield Transition(run.expect, state.with_branch(command.branch, run.branch))
-
-    def _runs(
-        self, state: State, command: Command, faults: Faults, branch: Branch, answers: Answers, delivered: Token | None
-    ) -> Shown:
-        """By every plan. Memoised too: the same branch stands in many states."""
-        faults = faults & WITHIN
-        pool = state.tokens if "Misroute" in faults else ()
-        held = None if answers is branch.answers else answers
-        key = (branch, held, delivered, faults, pool, state.stray, command.crash is None, command.poison)
-        found = self._lives.get(key)
-        if found is None:
-            runs: list[Run] = []
-            for plan in plans(self.workload, branch, faults, recovering=branch.status in ("crashed", "parked")):
-                runs += self._follow(state, command, faults, branch, plan, answers, delivered)
-            found = self._lives[key] = tuple([(run, run.expect) for run in runs])
-        return found
-
-    def _follow(
-        self,
-        state: State,
-        command: Command,
-        faults: Faults,
-        branch: Branch,
-        plan: Plan,
-        answers: Answers,
-        delivered: Token | None = None,
-    ) -> Iterator[Run]:
-        question = delivered.question if delivered is not None else None
-        for way in trajectories(
-            self.workload,
-            plan,
-            answers,
-            faults=faults,
-            pool=state.tokens if "Misroute" in faults else (),
-            stray=state.stray,
-            poison=command.poison,
-            ask_again="Replay" in faults,
-        ):
-            yield from finish(self.workload, branch, way, question, faults)
-            if command.crash is not None:
-                yield from cut(self.workload, branch, way, question, faults)
 
 
 def _token(command: Command) -> Token:
