@@ -22,8 +22,8 @@ from bench.census import SHARED, Growth, census, resident
 from bench.crashes import PLAIN, RECOVER, WORKLOAD, Scenario
 from bench.place import place
 from bench.results import Row, Target
-from fuzzresume.campaign.sweep_facts import Effects, lost
-from fuzzresume.campaign.sweep_onward import Onward, recover
+from fuzzresume.campaign.sweep.facts import Effects, lost
+from fuzzresume.campaign.sweep.onward import Onward, recover
 from fuzzresume.contract.commands import DELIVERIES, Command
 from fuzzresume.contract.monitor import Exchange, judge
 from fuzzresume.contract.reference import Reference

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.sweep import Sweeper
-from fuzzresume.campaign.sweep_compare import barred, cheapest, compared, differences
-from fuzzresume.campaign.sweep_result import Swept
+from fuzzresume.campaign.sweep.compare import barred, cheapest, compared, differences
+from fuzzresume.campaign.sweep.result import Swept
+from fuzzresume.campaign.sweep.sweeper import Sweeper
 from fuzzresume.cli_files import require_file, write_file
 from fuzzresume.cli_run import target_of, workspace
 from fuzzresume.harness.sessions import MODES, Mode

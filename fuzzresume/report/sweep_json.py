@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fuzzresume.campaign.sweep_result import Section, Swept
+from fuzzresume.campaign.sweep.result import Section, Swept
 
 SCHEMA = "fuzzresume.sweep/1"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
-from fuzzresume.campaign.sweep_facts import say_point
-from fuzzresume.campaign.sweep_result import CrashState, Section, Swept
+from fuzzresume.campaign.sweep.facts import say_point
+from fuzzresume.campaign.sweep.result import CrashState, Section, Swept
 from fuzzresume.contract.words import say_explanation
 
 HEADINGS = ("death", "window", "frontier", "in doubt", "fired again", "lost", "recovering", "restart", "broken")

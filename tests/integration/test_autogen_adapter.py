@@ -19,8 +19,8 @@ from lives import TRACE, WHOLE, WORKLOAD, asked, inspect, points, recover, resta
 
 from fuzzresume.adapters._autogen_store import state_file, thread_of
 from fuzzresume.adapters.autogen import ADAPTER
-from fuzzresume.campaign.sweep import Sweeper
-from fuzzresume.campaign.sweep_compare import differences
+from fuzzresume.campaign.sweep.compare import differences
+from fuzzresume.campaign.sweep.sweeper import Sweeper
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.commands import TAMPER_KINDS, Command, CrashPoint
 from fuzzresume.contract.observation import Frontier, Outcome

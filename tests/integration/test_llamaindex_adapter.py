@@ -34,8 +34,8 @@ from fuzzresume.adapters._llamaindex_programs import Shape
 from fuzzresume.adapters._llamaindex_store import path_of
 from fuzzresume.adapters.llamaindex import ADAPTER
 from fuzzresume.campaign.findings import diagnose
-from fuzzresume.campaign.sweep import Sweeper
-from fuzzresume.campaign.sweep_compare import differences
+from fuzzresume.campaign.sweep.compare import differences
+from fuzzresume.campaign.sweep.sweeper import Sweeper
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Frontier

@@ -30,8 +30,8 @@ from pydantic_graph_lives import (
 )
 
 from fuzzresume.adapters.pydantic_graph import ADAPTER
-from fuzzresume.campaign.sweep import Sweeper
-from fuzzresume.campaign.sweep_compare import differences
+from fuzzresume.campaign.sweep.compare import differences
+from fuzzresume.campaign.sweep.sweeper import Sweeper
 from fuzzresume.cli import app
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.commands import Command, CrashPoint

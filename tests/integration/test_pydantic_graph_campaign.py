@@ -12,7 +12,7 @@ from campaigns import campaign, without_one
 from pydantic_graph_lives import DEFAULTS
 
 from fuzzresume.adapters.pydantic_graph import ADAPTER
-from fuzzresume.campaign.sweep import Sweeper
+from fuzzresume.campaign.sweep.sweeper import Sweeper
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.target import parse_target

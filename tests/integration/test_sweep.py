@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzzresume.campaign.sweep import Sweeper
-from fuzzresume.campaign.sweep_compare import differences
+from fuzzresume.campaign.sweep.compare import differences
+from fuzzresume.campaign.sweep.sweeper import Sweeper
 from fuzzresume.cli_run import workspace
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.sessions import MODES

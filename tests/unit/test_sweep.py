@@ -12,9 +12,9 @@ from fuzzresume.adapters.durable.engine import Engine
 from fuzzresume.adapters.durable.faults import FAULTS, Faults, ReexecLast, Step
 from fuzzresume.adapters.durable.run import Branch
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.sweep import Sweeper
-from fuzzresume.campaign.sweep_compare import barred, cheapest, differences
-from fuzzresume.campaign.sweep_result import CrashState, Section, Swept
+from fuzzresume.campaign.sweep.compare import barred, cheapest, differences
+from fuzzresume.campaign.sweep.result import CrashState, Section, Swept
+from fuzzresume.campaign.sweep.sweeper import Sweeper
 from fuzzresume.cli_run import workspace
 from fuzzresume.cli_sweep import exit_of
 from fuzzresume.contract.commands import CrashPoint

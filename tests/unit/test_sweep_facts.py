@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzzresume.campaign.sweep_facts import Effects, begins_epoch, hidden_doubt, lost, present_epoch, say_before, window
+from fuzzresume.campaign.sweep.facts import Effects, begins_epoch, hidden_doubt, lost, present_epoch, say_before, window
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.observation import Entry, Frontier, Observation, Outcome
 from fuzzresume.contract.workload import Mark, Question, Token, Workload

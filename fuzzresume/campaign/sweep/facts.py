@@ -121,7 +121,7 @@ def say_before(workload: Workload, told: Sequence[Exchange], command: Command) -
     which tells where it stood."""
     sent = [earlier for earlier, _ in told]
     plain = len(list(itertools.takewhile(lambda one: one.op in ("start", "resume") and one.crash is None, sent)))
-    since = plain - 1 if [*sent, command][plain:][0].op == "restart" else plain
+    since = plain - 1 if [*sent, command][plain].op == "restart" else plain
     return ", then ".join(say_commands(workload, sent)[since:])
 
 

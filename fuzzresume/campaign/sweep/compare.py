@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fuzzresume.campaign.sweep_facts import say_point
-from fuzzresume.campaign.sweep_result import CrashState, Section, Swept
+from fuzzresume.campaign.sweep.facts import say_point
+from fuzzresume.campaign.sweep.result import CrashState, Section, Swept
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.harness.sessions import MODES, Mode
 from fuzzresume.harness.target import Target

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from fuzzresume.campaign.sweep_facts import Window
+from fuzzresume.campaign.sweep.facts import Window
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.words import say_explanation
 from fuzzresume.harness.sessions import Mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fuzzresume.campaign.findings import diagnose, excused
-from fuzzresume.campaign.sweep_result import Broken
+from fuzzresume.campaign.sweep.result import Broken
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.monitor import Exchange, Monitor, Sight, Violation, World, advance, replay, sights

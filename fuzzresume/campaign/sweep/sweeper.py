@@ -13,11 +13,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from fuzzresume.campaign.execute import Executor
-from fuzzresume.campaign.sweep_deaths import Death, Deaths
-from fuzzresume.campaign.sweep_facts import Effects, hidden_doubt, lost, present_epoch, say_before, say_point, window
-from fuzzresume.campaign.sweep_onward import Onward, recover, restart
-from fuzzresume.campaign.sweep_result import Broken, CrashState, Section, Swept, merged
-from fuzzresume.campaign.sweep_verdicts import Verdicts
+from fuzzresume.campaign.sweep.deaths import Death, Deaths
+from fuzzresume.campaign.sweep.facts import Effects, hidden_doubt, lost, present_epoch, say_before, say_point, window
+from fuzzresume.campaign.sweep.onward import Onward, recover, restart
+from fuzzresume.campaign.sweep.result import Broken, CrashState, Section, Swept, merged
+from fuzzresume.campaign.sweep.verdicts import Verdicts
 from fuzzresume.contract.commands import DELIVERIES, Command
 from fuzzresume.contract.monitor import Exchange
 from fuzzresume.contract.observation import Observation
