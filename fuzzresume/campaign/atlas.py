@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fuzzresume.campaign.graph import Graph, Node, loosened, node_of
+from fuzzresume.campaign.graph import Graph, Node, assumed, loosened, node_of
 from fuzzresume.campaign.points import CrashPoints
 from fuzzresume.contract.commands import ELSEWHERE, CrashPoint
 from fuzzresume.contract.menu import Label
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
 
-PATIENCE = (1, 3)
+PATIENCE = (1, 2)
 """Times that a run may set out for a goal and not get there, before nobody sets out for it any more. First the one, for all
 goals, then the other."""
 
@@ -38,8 +38,8 @@ class Step(NamedTuple):
 class Atlas:
     """One option set's map. `went` is what the target did (None: it violated there).
 
-    `policy` are the legal choices that the target was seen to make so far. `loose`: what a run has spent does not tell its
-    nodes apart, and it may spend as much as it likes; whether its state is certain does.
+    `loose`: what a run has spent does not tell its nodes apart, and it may spend as much as it likes; whether its state is
+    certain does.
     """
 
     def __init__(
@@ -48,12 +48,10 @@ class Atlas:
         graph: Callable[[], Graph],
         points: CrashPoints,
         rng: random.Random,
-        policy: Mapping[str, set[str]],
         *,
         loose: bool = False,
     ) -> None:
         self.loose = loose
-        self.policy = policy
         self.target = target
         self._build = graph
         self.points = points
@@ -62,7 +60,7 @@ class Atlas:
         self.kinds: Counter[object] = Counter()
         self._rng = rng
         self._offered: dict[Node, list[Label]] = {}
-        self._missed: Counter[Goal | Node] = Counter()
+        self._missed: Counter[Goal] = Counter()
         self._refused: Counter[Goal] = Counter()
         self._closed: set[Goal] = set()
         self._patience = PATIENCE[0]
@@ -90,12 +88,6 @@ class Atlas:
         """What is offered in a node: seen, or else foreseen."""
         return self._offered[node] if node in self._offered else list(self.graph.out(node))
 
-    def foreseen(self, node: Node, item: Label) -> Iterator[Node]:
-        """Where the reference says that a command may lead, but not by a choice that the target makes otherwise."""
-        for after, choices in self.graph.out(node).get(item, {}).items():
-            if any(choice is None or choice[1] in self.policy.get(choice[0], choice[1:]) for choice in choices):
-                yield after
-
     def took(self, node: Node, step: Step, after: Node | None, hooks: tuple[str, ...]) -> None:
         """A step was executed and led to `after` (None: it violated, or the run ended there)."""
         goal = (node, step.label)
@@ -112,7 +104,7 @@ class Atlas:
 
     def missed(self, goal: Goal) -> None:
         """A run set out for a goal and did not get there."""
-        self._missed[self._place(goal)] += 1
+        self._missed[_sought(goal)] += 1
 
     def more_patience(self) -> bool:
         """Give what was given up another chance; False when it had that already."""
@@ -124,11 +116,11 @@ class Atlas:
 
     def given_up(self, goal: Goal) -> bool:
         """Whether nobody sets out for a goal any more; a run that comes by may still send it."""
-        return self._missed[self._place(goal)] >= self._patience
+        return self._missed[_sought(goal)] >= self._patience
 
-    def _place(self, goal: Goal) -> Goal | Node:
-        """What counts as missed: in a loose map the node, for what keeps a run from there keeps it from all its labels."""
-        return goal[0] if self.loose else goal
+    def was_missed(self, goal: Goal) -> bool:
+        """Whether a run set out for a goal in vain before."""
+        return self._missed[_sought(goal)] > 0
 
     def next_step(self, node: Node, item: Label) -> Step | None:
         """What to send next for a label: values not tried yet; None when the label is closed."""
@@ -171,6 +163,11 @@ class Atlas:
         if item.op == "inspect" and can.durable:
             return (None, ELSEWHERE)
         return can.tamper if item.op == "tamper" else ()
+
+
+def _sought(goal: Goal) -> Goal:
+    """What a run sets out for, whether or not the state will be certain once it is there."""
+    return assumed(goal[0]), goal[1]
 
 
 def kind_of(node: Node, step: Step) -> tuple[object, ...]:

@@ -283,8 +283,7 @@ class Campaign:
 
     def _atlas(self, target: Target, *, loose: bool = False) -> Atlas:
         points = CrashPoints(lambda: self._crash_points(target), monotone=target.capabilities.monotone)
-        policy = self.policies.setdefault(options_text(target.options), {})
-        return Atlas(target, lambda: self._graph(target, loose), points, self.rng, policy, loose=loose)
+        return Atlas(target, lambda: self._graph(target, loose), points, self.rng, loose=loose)
 
     def _graph(self, target: Target, loose: bool) -> Graph:
         scope = scope_of(target.capabilities)

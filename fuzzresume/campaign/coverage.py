@@ -90,7 +90,7 @@ def _possible(atlas: Atlas) -> dict[Node, None]:
         for item in atlas.labels(node):
             onward = [after for after in atlas.went.get((node, item), {}).values() if after is not None]
             if atlas.open(node, item):
-                onward += atlas.foreseen(node, item)
+                onward += atlas.graph.leads(node, item)
             for after in onward:
                 if after not in seen:
                     seen[after] = None

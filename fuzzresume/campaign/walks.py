@@ -60,7 +60,7 @@ def _leads(atlas: Atlas, node: Node, item: Label, untried: Step | None, foresee:
         if after is not None:
             yield after, step
     if foresee and untried is not None:
-        yield from ((after, untried) for after in atlas.foreseen(node, item))
+        yield from ((after, untried) for after in atlas.graph.leads(node, item))
 
 
 class Enumeration:
@@ -109,7 +109,7 @@ class Tour:
     def __init__(self, atlas: Atlas, rng: random.Random) -> None:
         self.atlas = atlas
         self._rng = rng
-        self._pairs: dict[bool, set[Pair]] = {True: set(), False: set()}
+        self._pairs: dict[Pair, bool] = {}  # whether it was sent for certain
         self._drawn: Goal | None = None
         self._far = False
 
@@ -120,14 +120,14 @@ class Tour:
     def next(self, node: Node, offered: Collection[Label]) -> Found | None:
         """The first step towards the drawn goal, then towards the nearest; None when nothing is left ahead of this run.
 
-        Pairs that would count for certain come first.
+        Pairs that were never sent come first, then those that were only sent in doubt.
         """
         if self._far and self._drawn is not None:
             drawn = self._drawn
             goals = next(search(self.atlas, node, offered, lambda *goal: goal == drawn, foresee=True), None)
             if goals:
                 return goals[0]
-        for wanted in (self._certain, self._doubtful):
+        for wanted in (self._new, self._doubted):
             levels = search(self.atlas, node, offered, wanted, foresee=True)
             found = [found for goals in levels for found in goals] if self._far else next(levels, [])
             if found:
@@ -139,19 +139,17 @@ class Tour:
 
     def reached(self, node: Node, item: Label) -> None:
         """A label was sent in a node."""
-        self._pairs[node.certain].add((node.state, item))
+        pair = (node.state, item)
+        self._pairs[pair] = node.certain or self._pairs.get(pair, False)
         if (node, item) == self._drawn:
             self._far = False
 
-    def _certain(self, node: Node, item: Label) -> bool:
-        return node.certain and self._open(node, item)
-
-    def _doubtful(self, node: Node, item: Label) -> bool:
-        return not node.certain and self._open(node, item)
-
-    def _open(self, node: Node, item: Label) -> bool:
+    def _new(self, node: Node, item: Label) -> bool:
         pair = (node.state, item)
-        return pair not in self._pairs[node.certain] and pair in self.atlas.graph.pairs
+        return pair not in self._pairs and pair in self.atlas.graph.pairs
+
+    def _doubted(self, node: Node, item: Label) -> bool:
+        return node.certain and self._pairs.get((node.state, item)) is False and not self.atlas.was_missed((node, item))
 
     def _rarest(self, found: list[Found]) -> Found:
         rareness = [self.atlas.rareness(goal) for goal, _ in found]
