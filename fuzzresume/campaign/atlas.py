@@ -167,7 +167,7 @@ class Atlas:
 
 def _sought(goal: Goal) -> Goal:
     """What a run sets out for, whether or not the state will be certain once it is there."""
-    return assumed(goal[0]), goal[1]
+    return goal if goal[0].certain else (assumed(goal[0]), goal[1])
 
 
 def kind_of(node: Node, step: Step) -> tuple[object, ...]:

@@ -85,7 +85,6 @@ class Campaign:
         self.rng = random.Random(f"{self.seed}/{self.target.adapter.name}")
         self.reference: Reference = self.executor.reference
         self._graphs: dict[Scope, tuple[Graph, Graph]] = {}
-        self.policies: dict[str, dict[str, set[str]]] = {}
         targets = (self.target, *self._variants())
         self.atlases = [self._atlas(target) for target in targets]
         self.tours = [self._atlas(target, loose=True) for target in targets]
@@ -116,6 +115,7 @@ class Campaign:
         names = (self.regress.name, *(phase.name for phase in self.phases))
         self.counts = {name: PhaseCount(name) for name in names}
         self.policy: dict[str, set[str]] = {}
+        self.policies: dict[str, dict[str, set[str]]] = {}
         self.reached: set[Pair] = set()
         self.certain: set[Pair] = set()
         self.states: set[Abstract] = set()

@@ -74,11 +74,12 @@ class Run:
     def certain(self) -> bool:
         """Whether all the likeliest worlds agree on the state that coverage counts."""
         worlds = self.monitor.worlds
-        if len(worlds) > 1 and self.policy:
-            unlike = [self._unlike(world) for world in worlds]
-            worlds = tuple([world for world, count in zip(worlds, unlike, strict=True) if count == min(unlike)])
-        state = abstract(worlds[0].state)
-        return all(abstract(world.state) == state for world in worlds[1:])
+        if len(worlds) == 1:
+            return True
+        unlike = [self._unlike(world) for world in worlds]
+        least = min(unlike)
+        likeliest = {abstract(world.state) for world, count in zip(worlds, unlike, strict=True) if count == least}
+        return len(likeliest) == 1
 
     def _unlike(self, world: World) -> int:
         """How many of the choices that a world rests on the target was not seen to make."""
