@@ -32,8 +32,8 @@ class Unreached:
 class Coverage:
     """Reached and total, over the reference's graph at the default bounds; `unreached` names every pair that is missing.
 
-    `certain` are the reached pairs of which what was observed left no doubt: no world that explains the run by the choices this
-    target was seen to make stood elsewhere.
+    `certain` are the reached pairs of which what was observed left no doubt: no world that explains the run by the choices
+    this target was seen to make stood elsewhere.
     """
 
     states: tuple[int, int]
