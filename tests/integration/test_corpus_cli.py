@@ -75,7 +75,7 @@ def test_what_is_wrong_is_one_line(folder):
 
 
 def test_a_campaign_of_a_real_target(tmp_path):
-    _, events = campaign("mutant", {"fault": "ForkIgnore"}, 0, 8, chosen=("tour", "minimise"))
+    _, events = campaign("mutant", {"fault": "ForkIgnore"}, 1, 8, chosen=("tour", "minimise"))
     with Corpus(tmp_path / "corpus.db") as corpus:
         recorder = corpus.recorder(pinned={"fault": "ForkIgnore"}, exit_code=exit_code)
         for event in events:

@@ -78,7 +78,7 @@ def test_the_sentence_of_a_violating_target():
 
 
 def test_what_lies_beyond_a_violation_is_unreached_for_that_reason():
-    report, _ = campaign("mutant", {"fault": "ParkLost"}, seed=0, runs=60, chosen=("tour",))
+    report, _ = campaign("mutant", {"fault": "ParkLost"}, seed=0, runs=120, chosen=("tour",))
     assert any(pair.why.startswith("a violation at `recover") for pair in report.coverage.unreached)
 
 

@@ -18,6 +18,8 @@ FUZZ = [
     "fault=ForkIgnore",
     "--max-runs",
     "10",
+    "--seed",
+    "1",
     "--phases",
     "tour,minimise",
     "--no-tlc",

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from fuzzresume.contract import life, mechanisms, reference
+from fuzzresume.contract import life, lives, mechanisms, reference
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.monitor import replay
@@ -82,7 +82,12 @@ MUTATIONS = {
         GATE_FIRST,
     ),
     "a record in doubt is never hidden": (life, 'last.kind == "effect"', "False", GATE_FIRST),
-    "an answer that a crash left in doubt never reached the store": (life, "        yield waiting\n", "", GATE_FIRST),
+    "an answer that a crash left in doubt never reached the store": (
+        life,
+        "return waiting, waiting._replace(answers=without_answer(branch.answers, delivered))",
+        "return (waiting._replace(answers=without_answer(branch.answers, delivered)),)",
+        GATE_FIRST,
+    ),
     "a refused update leaves liveness owed": (life, 'status="crashed", poisoned=True', 'status="crashed"', GATE_FIRST),
     "recovery with nothing durable refuses without saying so": (
         reference,
@@ -207,9 +212,9 @@ ALL_BOUNDS = tuple(dict.fromkeys(bounds for *_, bounds in MUTATIONS.values()))
 
 
 def mutant(module, old, new):
-    """The class Reference with one text of life.py, mechanisms.py or reference.py replaced."""
+    """The class Reference with one text of the modules that state the relation replaced."""
     copies = {}
-    for original in (life, mechanisms, reference):
+    for original in (life, lives, mechanisms, reference):
         source = inspect.getsource(original)
         if original is module:
             assert source.count(old) == 1, "the rule was rewritten: rewrite its mutation"
@@ -217,7 +222,8 @@ def mutant(module, old, new):
         copies[original] = ModuleType(original.__name__)
         exec(compile(source, original.__file__, "exec"), vars(copies[original]))
     for name in ("cut", "finish", "plans", "trajectories"):
-        setattr(copies[reference], name, getattr(copies[life], name))
+        setattr(copies[lives], name, getattr(copies[life], name))
+    copies[reference].Lives = copies[lives].Lives
     for name in ("any_plan", "from_any", "ignored", "leaked", "mixed", "survivors"):
         setattr(copies[reference], name, getattr(copies[mechanisms], name))
     return copies[reference].Reference
