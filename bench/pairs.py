@@ -1,9 +1,9 @@
 """(a) Runs until every (state, command) pair is reached: the tour, beside random walks and a plain Hypothesis machine.
 
 All stay with the default options and with the bounds of the tour's runs, in process, and learn from each run which legal
-choices the target makes. The pairs are those of the reference's graph at the default bounds; one counts where what was
-observed left no doubt of the state. 100 % are those that any run of any method reached in this benchmark: no engine goes
-every legal way, so no target shows all of the graph.
+choices the target makes. The pairs are those of the reference's graph at the default bounds; one is reached for certain
+where what was observed left no doubt of the state. 100 % are those that any run of any method reached in this benchmark: no
+engine goes every legal way, so no target shows all of the graph.
 """
 
 from __future__ import annotations
@@ -41,22 +41,37 @@ TARGETS: dict[str, Target | None] = {"langgraph": Target("<=", EARLY - 1), "refe
 
 @dataclass
 class Reached:
-    """The run in which each pair was reached first for certain, and how many runs were made."""
+    """How many runs were made, and the run in which each pair was reached first: for certain, and at all, in doubt too."""
 
     runs: int = 0
-    first: dict[Pair, int] = field(default_factory=dict)
+    certain: dict[Pair, int] = field(default_factory=dict)
+    at_all: dict[Pair, int] = field(default_factory=dict)
 
-    def until(self, pairs: frozenset[Pair], share: float) -> float:
+    def date(self, pair: Pair, *, certain: bool) -> None:
+        """A pair was reached in this run."""
+        self.at_all.setdefault(pair, self.runs)
+        if certain:
+            self.certain.setdefault(pair, self.runs)
+
+
+@dataclass
+class Dated:
+    """Of some pairs, the run in which each was reached first."""
+
+    pairs: frozenset[Pair]
+    first: dict[Pair, int]
+
+    def until(self, share: float) -> float:
         """Runs until that share of the pairs was reached; infinite when it never was."""
-        return sorted(self.first.get(pair, inf) for pair in pairs)[ceil(share * len(pairs)) - 1]
+        return sorted(self.first.get(pair, inf) for pair in self.pairs)[ceil(share * len(self.pairs)) - 1]
 
-    def share(self, pairs: frozenset[Pair], runs: int | None = None) -> float:
+    def share(self, runs: float = inf) -> float:
         """The percentage of the pairs that was reached by then, or at the end."""
-        return 100 * sum(self.first.get(pair, inf) <= (runs or self.runs) for pair in pairs) / len(pairs)
+        return 100 * sum(pair in self.first and self.first[pair] <= runs for pair in self.pairs) / len(self.pairs)
 
-    def last(self, pairs: frozenset[Pair]) -> int:
+    def last(self) -> int:
         """The run that reached the last new pair."""
-        return max(self.first[pair] for pair in pairs & self.first.keys())
+        return max(self.first[pair] for pair in self.pairs & self.first.keys())
 
 
 def tour(adapter: str, seed: int, most: int) -> Reached:
@@ -72,12 +87,12 @@ def tour(adapter: str, seed: int, most: int) -> Reached:
 
             def handle(self, event: Event) -> None:
                 """A run ended."""
-                for pair in campaign.certain - reached.first.keys():
-                    reached.first[pair] = campaign.runs
+                reached.runs = campaign.runs
+                for pair in campaign.reached:
+                    reached.date(pair, certain=pair in campaign.certain)
 
         campaign.handlers.append(Watch())
         campaign.run()
-    reached.runs = campaign.runs
     return reached
 
 
@@ -150,8 +165,7 @@ def _send(reached: Reached, run: Run, chosen: Label, crash: CrashPoint | None, k
     except Unsupported as reason:
         run.unsupported[chosen] = str(reason)
     else:
-        if certain:
-            reached.first.setdefault((before, label(sent)), reached.runs)
+        reached.date((before, label(sent)), certain=certain)
 
 
 METHODS = {"tour": tour, "random walks": walks, "plain Hypothesis": hypothesis}
@@ -178,21 +192,27 @@ def search(way: str, adapter: str, seed: int, most: int) -> Reached:
 def _rows(adapter: str, found: dict[str, list[Reached]], most: int) -> list[Row]:
     can = Subject(load_adapter(adapter)).capabilities
     graph = Graph.of(Reference(WORKLOAD), scope_of(can)).pairs
-    pairs = graph & {pair for reached in found.values() for one in reached for pair in one.first}
-    figures: dict[str, tuple[str, Callable[[Reached], float]]] = {
-        f"runs until 100 % of {len(pairs)} pairs": ("runs", lambda one: one.until(pairs, 1)),
-        "runs until 99 %": ("runs", lambda one: one.until(pairs, 0.99)),
-        "runs until its own last new pair": ("runs", lambda one: one.last(pairs)),
-        f"reached after {EARLY} runs": ("%", lambda one: one.share(pairs, EARLY)),
-        "reached at its end": ("%", lambda one: one.share(pairs)),
+    ways = {
+        " for certain": {way: [one.certain for one in reached] for way, reached in found.items()},
+        "": {way: [one.at_all for one in reached] for way, reached in found.items()},
     }
-    ours, seeds = found["tour"], len(found["tour"])
-    rows = []
-    for other in list(METHODS)[1:]:
-        beside = f"{other} ({len(found[other])} x {most:,} runs)"
-        for number, (name, (unit, figure)) in enumerate(figures.items()):
-            target = TARGETS[adapter] if number == 0 else None
-            value, theirs = middle(map(figure, ours)), middle(map(figure, found[other]))
-            rows.append(Row("a", f"{adapter}, tour: {name}", value, unit, seeds, target, beside, theirs))
-    ends = middle(one.runs for one in ours)
-    return [*rows, Row("a", f"{adapter}, tour: runs until it is over", ends, "runs", seeds)]
+    rows: list[Row] = []
+    for how, firsts in ways.items():
+        pairs = graph & {pair for reached in firsts.values() for first in reached for pair in first}
+        figures: dict[str, tuple[str, Callable[[Dated], float]]] = {
+            f"runs until 100 % of {len(pairs)} pairs{how}": ("runs", lambda one: one.until(1)),
+            f"runs until 99 %{how}": ("runs", lambda one: one.until(0.99)),
+            f"runs until its own last new pair{how}": ("runs", lambda one: one.last()),
+            f"reached{how} after {EARLY} runs": ("%", lambda one: one.share(EARLY)),
+            f"reached{how} at its end": ("%", lambda one: one.share()),
+        }
+        dated = {way: [Dated(pairs, first) for first in reached] for way, reached in firsts.items()}
+        ours = dated["tour"]
+        for other in list(METHODS)[1:]:
+            beside = f"{other} ({len(dated[other])} x {most:,} runs)"
+            for number, (name, (unit, figure)) in enumerate(figures.items()):
+                target = TARGETS[adapter] if number == 0 else None
+                value, theirs = middle(map(figure, ours)), middle(map(figure, dated[other]))
+                rows.append(Row("a", f"{adapter}, tour: {name}", value, unit, len(ours), target, beside, theirs))
+    ends = middle(one.runs for one in found["tour"])
+    return [*rows, Row("a", f"{adapter}, tour: runs until it is over", ends, "runs", len(found["tour"]))]
