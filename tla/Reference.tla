@@ -140,6 +140,9 @@ MustBeInert(s, c, b) ==
              \cup (IF "Misroute" \in faults
                    THEN UNION {GoOn(s, c, b, With(b.answers, p, c.token), c.token, NoNote) : p \in Pending(b) \ {q}} ELSE {})
 
+(* Where an answer to a later question of the gate is held too, the gate went on: it may count this one as taken.           *)
+Passed(b, q) == q \in Answered(b.answers) /\ \E r \in Answered(b.answers) : r[1] = q[1] /\ r[2] > q[2]
+
 Resume(s, c) ==
     LET b == Addressed(s, c.branch)
         q == QuestionOf(c.token)
@@ -151,7 +154,7 @@ Resume(s, c) ==
                    THEN GoOn(s, c, b, served, c.token, NoNote)
                         \cup (IF q \in Answered(b.answers) THEN GoOn(s, c, b, b.answers, c.token, NoNote) ELSE {})
                         \cup Inert(s, c, b, "resume", TRUE)
-                        \cup (IF q \notin b.inflight THEN Inert(s, c, b, "resume", FALSE) ELSE {})
+                        \cup (IF q \notin b.inflight \/ Passed(b, q) THEN Inert(s, c, b, "resume", FALSE) ELSE {})
                    ELSE MustBeInert(s, c, b))
 
 (* A branch that asks the question takes what comes for it, new or old.                                                     *)

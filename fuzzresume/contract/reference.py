@@ -90,7 +90,7 @@ class Reference:
             if answer_of(branch.answers, question) is not None:
                 yield from self._go_on(state, command, faults, branch, branch.answers, token)
             yield from self._inert(state, command, faults, branch, "resume", ("refused",))
-            if question not in branch.inflight:
+            if question not in branch.inflight or _passed(branch, question):
                 yield from self._inert(state, command, faults, branch, "resume")
         else:
             yield from self._must_be_inert(state, command, faults, branch)
@@ -361,6 +361,12 @@ class Reference:
     ) -> Iterator[Transition]:
         for run in self._lives.follow(state, command, faults, branch, plan, answers, token):
             yield Transition(run.expect, state.with_branch(command.branch, run.branch))
+
+
+def _passed(branch: Branch, question: Question) -> bool:
+    """Whether its answer and one to a later question of the gate are held: the gate went on, and may count it as taken."""
+    later = any([q.task == question.task and q > question for q, _ in branch.answers])
+    return later and answer_of(branch.answers, question) is not None
 
 
 def _token(command: Command) -> Token:

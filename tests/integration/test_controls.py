@@ -16,7 +16,7 @@ from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.events import FindingFound
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.contract.commands import Command, CrashPoint
-from fuzzresume.contract.faults import FAULTS
+from fuzzresume.contract.faults import FAULTS, NONE
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.contract.workload import Question, Token
 from fuzzresume.harness.target import Target, parse_target
@@ -62,6 +62,33 @@ Q1, Q2 = Question(2, 1), Question(2, 2)
 START, RECOVER = Command("start"), Command("recover")
 
 
+WENT_ON = [
+    START,
+    Command("resume", Token(Q1, 1), crash=CrashPoint("commit.after", 2)),
+    Command("resume", Token(Q2, 2), crash=CrashPoint("effect.before:2")),
+    Command("resume", Token(Q1, 3)),
+]
+"""The gate asked its second question and nobody was told. Its answer comes all the same, and then another to the first."""
+
+
+def executed(target, options, commands, profile=NONE):
+    with tempfile.TemporaryDirectory() as folder:
+        return Executor(REFERENCE, Path(folder)).execute(parse_target(target, options), commands, profile=profile)
+
+
+@pytest.mark.parametrize("settled", OPTIONS["settled"])
+def test_a_question_may_be_settled_once_a_later_one_is_answered(settled):
+    done = executed("reference", {"settled": settled}, WENT_ON)
+    assert done.violation is None and done.sent == len(WENT_ON)
+    assert done.exchanges[-1][1].outcome.kind == {"ignore": "idle", "refuse": "refused"}[settled]
+
+
+def test_misrouting_is_explained_by_no_more_than_misrouting():
+    answer = replace(WENT_ON[2], token=Token(Q1, 2))
+    done = executed("mutant", {"fault": "Misroute"}, [*WENT_ON[:2], answer, WENT_ON[3]], frozenset({"Misroute"}))
+    assert done.violation is None and done.exchanges[-1][1].outcome.kind == "idle"
+
+
 @pytest.mark.parametrize(
     "commands",
     [
@@ -86,10 +113,8 @@ START, RECOVER = Command("start"), Command("recover")
     ids=["after two dead forks", "a delivery before anybody asked again", "asked again and answered"],
 )
 def test_a_planted_loss_does_what_its_switch_says_and_no_more(commands):
-    target = parse_target("mutant", {"fault": "AnswerLost"})
-    with tempfile.TemporaryDirectory() as folder:
-        executed = Executor(REFERENCE, Path(folder)).execute(target, commands, profile=frozenset({"AnswerLost"}))
-    assert executed.violation is None and executed.sent == len(commands)
+    done = executed("mutant", {"fault": "AnswerLost"}, commands, frozenset({"AnswerLost"}))
+    assert done.violation is None and done.sent == len(commands)
 
 
 def test_the_same_seed_finds_the_same():

@@ -12,12 +12,12 @@ from types import ModuleType
 import pytest
 
 from fuzzresume.contract import life, lives, mechanisms, reference
-from fuzzresume.contract.commands import Command
+from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.monitor import replay
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
-from fuzzresume.contract.workload import Workload
+from fuzzresume.contract.workload import Question, Token, Workload
 from fuzzresume.formal import twin, words
 from fuzzresume.formal.replay import Case, Judgement, judge
 from fuzzresume.formal.toolchain import Toolchain
@@ -272,30 +272,44 @@ def test_the_words_catch(name, toolchain):
     assert words.parting(words.automaton(changed, events, (NONE,), length=3), toolchain)
 
 
+DIES = CrashPoint("effect.before:1")
+FIRST, SECOND = Question(1, 1), Question(1, 2)
 UNSENT = {
     "a retry does nothing": (
         reference,
         "        yield from self._recover(state, command, faults)\n\n    def _recover2",
         "        yield from ()\n\n    def _recover2",
-        (Command("start"), Command("retry")),
+        ((Command("start"), "parked"), (Command("retry"), "parked")),
     ),
     "an extra field is not ignored": (
         reference,
         'state.tampered == "extra-field" or ',
         "",
-        (Command("start"), Command("tamper", kind="extra-field"), Command("recover")),
+        ((Command("start"), "parked"), (Command("tamper", kind="extra-field"), "inert"), (Command("recover"), "parked")),
+    ),
+    "a gate that went on has settled nothing": (
+        reference,
+        " or _passed(branch, question)",
+        "",
+        (
+            (Command("start"), "parked"),
+            (Command("resume", Token(FIRST, 1), crash=DIES), "crashed"),
+            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed"),
+            (Command("resume", Token(FIRST, 3)), "idle"),
+        ),
     ),
 }
+"""What the graphs' and the alphabet's bounds leave out: commands, and how each of them ends."""
 
 
 def test_the_traces_catch(toolchain):
-    workload = Workload.linear(2, {1: 1})
+    workload = Workload.linear(2, {1: 2})
     cases = []
     for module, old, new, commands in UNSENT.values():
         state, trace = State(), []
-        for command in commands:
-            found = Reference(workload).step(state, command)
-            step = next((t for t in found if t.expect.kind == "parked"), found[0])
+        for command, kind in commands:
+            ways = [t for t in Reference(workload).step(state, command) if t.expect.kind == kind and not t.expect.effects]
+            step = max(ways, key=lambda way: len(way.state.trunk.answers))
             trace.append((command, words.seen_of(step.expect)))
             state = step.state
         cases.append(Case(workload, tuple(trace)))

@@ -187,6 +187,15 @@ BROKEN = {
         "LV",
         "ParkLost",
     ),
+    "an answer in doubt does nothing, and the gate has no later one": (
+        [
+            START,
+            (Command("resume", A, crash=KILLED), seen("crashed", before=(1,), after=(1,))),
+            (Command("resume", C), seen("idle", before=(1,), after=(1,))),
+        ],
+        "LV",
+        "ParkLost",
+    ),
     "an acknowledged answer is asked for again": (
         [START, FIRST, (Command("recover"), seen("parked", before=(1,), after=(1,), asked=(Q1,)))],
         "CO",
