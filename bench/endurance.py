@@ -164,6 +164,7 @@ class Series:
         with open_session(self.subject, WORKLOAD, self.folder / "run", self.mode, zygotes=self.zygotes) as session:
             exchanges = [(command, session.execute(command)) for command in scenario]
             onward = recover(session, any(command.op in DELIVERIES for command in scenario))
+        assert isinstance(session, Session)  # the target needs no environment of its own
         self._remove(session)
         violation = judge(self._reference, [*exchanges, *onward.exchanges])
         self.endured.tally.take(exchanges, onward, violated=violation is not None)
