@@ -61,6 +61,21 @@ def test_missing_extra_says_the_command(tmp_path):
     assert "pip install 'fuzzresume[langgraph]'" in one_line(done)
 
 
+def test_ctrl_c_before_there_is_a_command_line(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+    )
+    done = subprocess.run(
+        [*FUZZRESUME, "targets"], capture_output=True, env={**os.environ, "PYTHONPATH": str(tmp_path)}, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
 def test_an_empty_version():
     assert "names no version" in one_line(run("fuzz", "reference@", check=2))
 
