@@ -129,7 +129,8 @@ MustBeInert(s, c, b) ==
     IN  IF b.status \in {"lost", "stuck"} THEN DeadEnd(s, c, b)
         ELSE Inert(s, c, b, choice, FALSE)
              \cup (IF b.status = "crashed"
-                   THEN Noted({t \in Recovery(s, c, b) : t.expect.kind # "refused"}, Note(choice, "recovers")) ELSE {})
+                   THEN LET ways == {t \in Recovery(s, c, b) : t.expect.kind # "refused" \/ t.expect.effects # <<>>}
+                        IN  Noted(ways, Note(choice, "recovers")) ELSE {})
              \cup (IF "DoubleConsume" \in faults
                    THEN UNION {{To(ShownBy(run), Put(s, c.branch, run.branch), NoNote) :
                                    run \in Follow(s, c, b, p[1], p[2], c.token)} : p \in plans}

@@ -13,6 +13,7 @@ from typing import Any
 
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Mark
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Store, Unsupported
 
 USER = "user"
@@ -87,7 +88,7 @@ def tamper(store: Store, kind: str) -> None:
         case "dropped-field":
             _edit(store, lambda manager: manager.pop("message_thread"))
         case "wrong-type":
-            _edit(store, lambda manager: manager["message_thread"][-1].update(content=17))
+            _edit(store, lambda manager: manager["message_thread"][-1].update(content=WRONG_TYPE))
         case "extra-field":
             _edit(store, lambda manager: manager.update(undeclared=True))
         case _:

@@ -15,6 +15,7 @@ from typing import Any
 
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Mark
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Store, Unsupported
 
 RUN = "run"
@@ -121,7 +122,7 @@ def _damaged(content: str, kind: str, states: Callable[[Any], list[dict[str, Any
         return content[: len(content) // 2] if kind == "truncated" else ""
     parsed = json.loads(content)
     for state in states(parsed):
-        state["note"] = 17
+        state["note"] = WRONG_TYPE
     return json.dumps(parsed)
 
 

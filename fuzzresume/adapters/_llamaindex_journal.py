@@ -13,6 +13,7 @@ from typing import Any
 
 from fuzzresume.adapters import _llamaindex_store as store
 from fuzzresume.contract.observation import Frontier
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Env, Store, Unsupported
 
 TAMPER_KINDS = ("empty", "dropped-field", "wrong-type", "extra-field")
@@ -83,7 +84,7 @@ def tamper(store_: Store, kind: str) -> None:
             path_of(store_).write_bytes(b"")
             return
         case "wrong-type":
-            entries[-1]["state"] = store.with_note(entries[-1]["state"], 17)
+            entries[-1]["state"] = store.with_note(entries[-1]["state"], WRONG_TYPE)
         case "dropped-field":
             _change_newest(entries, lambda tick: tick.pop("event", None) is not None)
         case _:

@@ -14,6 +14,7 @@ from typing import Any
 
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Mark
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Env, Store, Unsupported
 
 TAMPER_KINDS = ("truncated", "half-written", "empty", "dropped-field", "wrong-type", "extra-field")
@@ -145,4 +146,4 @@ def _damaged(snapshot: Snapshot, kind: str) -> Snapshot:
         return {key: value for key, value in snapshot.items() if key != "workers"}
     if kind == "extra-field":
         return {**snapshot, "undeclared": True}
-    return {**snapshot, "state": with_note(snapshot["state"], 17)}
+    return {**snapshot, "state": with_note(snapshot["state"], WRONG_TYPE)}

@@ -14,6 +14,7 @@ from typing import Any
 
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Mark, Workload
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Store, Unsupported
 
 LOCK_SUFFIX = ".pydantic-graph-persistence-lock"
@@ -112,7 +113,7 @@ def tamper(store: Store, kind: str) -> None:
     if kind == "dropped-field":
         del state["note"]
     elif kind == "wrong-type":
-        state["note"] = 17
+        state["note"] = WRONG_TYPE
     else:
         state["undeclared"] = True
     path.write_bytes(json.dumps(found, indent=2).encode())

@@ -255,9 +255,8 @@ class Reference:
             # Users deliver again after a crash, and frameworks have one call for "go on": continuing the run without
             # using the token is reported as policy, not as a violation.
             note = Note(choice, "recovers")
-            yield from (
-                s._replace(note=note) for s in self._recovery(state, command, faults, branch) if s.expect.kind != "refused"
-            )
+            ways = self._recovery(state, command, faults, branch)
+            yield from (s._replace(note=note) for s in ways if s.expect.kind != "refused" or s.expect.effects)
         if "DoubleConsume" in faults:
             served = with_answer(branch.answers, token.question, token)
             for plan in from_any(self.workload, branch, token.question.task):

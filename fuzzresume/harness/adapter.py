@@ -178,6 +178,11 @@ class Adapter(Protocol):
         ...
 
 
+WRONG_TYPE = 18
+"""What the damage `wrong-type` puts where a text is declared: another number than a poison's, which a broken target may
+have stored there itself, so that the damage is a change."""
+
+
 def on_request(adapter: Adapter) -> Mapping[str, Mapping[str, OnRequest]]:
     """The values on request of each option that has some; an adapter need not have the attribute."""
     found: Mapping[str, Mapping[str, OnRequest]] = getattr(adapter, "on_request", {})

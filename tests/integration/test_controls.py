@@ -83,15 +83,14 @@ def test_a_question_may_be_settled_once_a_later_one_is_answered(settled):
     assert done.exchanges[-1][1].outcome.kind == {"ignore": "idle", "refuse": "refused"}[settled]
 
 
-def test_misrouting_is_explained_by_no_more_than_misrouting():
-    answer = replace(WENT_ON[2], token=Token(Q1, 2))
-    done = executed("mutant", {"fault": "Misroute"}, [*WENT_ON[:2], answer, WENT_ON[3]], frozenset({"Misroute"}))
-    assert done.violation is None and done.exchanges[-1][1].outcome.kind == "idle"
-
-
-@pytest.mark.parametrize(
-    "commands",
-    [
+KILL = CrashPoint("effect.before:2")
+CONFINED = {
+    "an answer misrouted to the second question settles the first": (
+        "Misroute",
+        [*WENT_ON[:2], Command("resume", Token(Q1, 2), crash=KILL), WENT_ON[3]],
+    ),
+    "a loss after two dead forks": (
+        "AnswerLost",
         [
             START,
             Command("resume", Token(Q1, 1)),
@@ -100,6 +99,9 @@ def test_misrouting_is_explained_by_no_more_than_misrouting():
             Command("resume", Token(Q2, 4)),
             Command("resume", Token(Q1, 5)),
         ],
+    ),
+    "a loss and a delivery before anybody asked again": (
+        "AnswerLost",
         [
             START,
             Command("fork", Token(Q1, 1)),
@@ -108,12 +110,52 @@ def test_misrouting_is_explained_by_no_more_than_misrouting():
             Command("resume", Token(Q2, 3)),
             replace(RECOVER, branch="trunk"),
         ],
+    ),
+    "a loss, asked again and answered": (
+        "AnswerLost",
         [START, Command("resume", Token(Q1, 1)), RECOVER, Command("resume", Token(Q1, 2)), Command("resume", Token(Q2, 3))],
-    ],
-    ids=["after two dead forks", "a delivery before anybody asked again", "asked again and answered"],
-)
-def test_a_planted_loss_does_what_its_switch_says_and_no_more(commands):
-    done = executed("mutant", {"fault": "AnswerLost"}, commands, frozenset({"AnswerLost"}))
+    ),
+    "a fork inherits the marks of the tasks before it, whatever the trunk skipped": (
+        "SkipTask",
+        [
+            START,
+            Command("resume", Token(Q1, 1)),
+            Command("resume", Token(Q2, 2), crash=KILL),
+            RECOVER,
+            Command("fork", Token(Q1, 3)),
+            Command("resume", Token(Q2, 4)),
+        ],
+    ),
+    "a trunk that got a fork's answer returns an invalid update": (
+        "ForkLeak",
+        [
+            START,
+            Command("resume", Token(Q1, 1)),
+            Command("fork", Token(Q2, 2)),
+            Command("resume", Token(Q2, 3), branch="trunk", poison=3),
+        ],
+    ),
+    "a store that holds an invalid update is damaged all the same": (
+        "InvalidPersist",
+        [Command("start", poison=1), Command("tamper", kind="wrong-type"), RECOVER],
+    ),
+    "what a death left half-written is no record to damage": (
+        "TamperAccept",
+        [
+            START,
+            Command("restart", crash=CrashPoint("commit.half")),
+            Command("tamper", kind="dropped-field"),
+            RECOVER,
+        ],
+    ),
+}
+"""What each switch of the reference must account for alone."""
+
+
+@pytest.mark.parametrize("name", CONFINED)
+def test_a_planted_fault_does_what_its_switch_says_and_no_more(name):
+    fault, commands = CONFINED[name]
+    done = executed("mutant", {"fault": fault}, commands, frozenset({fault}))
     assert done.violation is None and done.sent == len(commands)
 
 

@@ -240,7 +240,7 @@ def test_damage_is_what_its_kind_says(new_run: Callable[..., Run], kind: str) ->
         assert run.done is None
         return
     assert run.done == (1,) and run.stored[:-1] == before[:-1]
-    state = {"dropped-field": {}, "wrong-type": {"note": 17}, "extra-field": {"note": "ok", "undeclared": True}}[kind]
+    state = {"dropped-field": {}, "wrong-type": {"note": 18}, "extra-field": {"note": "ok", "undeclared": True}}[kind]
     assert run.stored[-1] == {**before[-1], "state": {"marks": ["1"], **state}}
 
 

@@ -274,32 +274,44 @@ def test_the_words_catch(name, toolchain):
 
 DIES = CrashPoint("effect.before:1")
 FIRST, SECOND = Question(1, 1), Question(1, 2)
+STARTED = (Command("start"), "parked", 0)
 UNSENT = {
     "a retry does nothing": (
         reference,
         "        yield from self._recover(state, command, faults)\n\n    def _recover2",
         "        yield from ()\n\n    def _recover2",
-        ((Command("start"), "parked"), (Command("retry"), "parked")),
+        (STARTED, (Command("retry"), "parked", 0)),
     ),
     "an extra field is not ignored": (
         reference,
         'state.tampered == "extra-field" or ',
         "",
-        ((Command("start"), "parked"), (Command("tamper", kind="extra-field"), "inert"), (Command("recover"), "parked")),
+        (STARTED, (Command("tamper", kind="extra-field"), "inert", 0), (Command("recover"), "parked", 0)),
     ),
     "a gate that went on has settled nothing": (
         reference,
         " or _passed(branch, question)",
         "",
         (
-            (Command("start"), "parked"),
-            (Command("resume", Token(FIRST, 1), crash=DIES), "crashed"),
-            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed"),
-            (Command("resume", Token(FIRST, 3)), "idle"),
+            STARTED,
+            (Command("resume", Token(FIRST, 1), crash=DIES), "crashed", 0),
+            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed", 0),
+            (Command("resume", Token(FIRST, 3)), "idle", 0),
+        ),
+    ),
+    "a delivery that acts as a recovery has its update refused by nobody": (
+        reference,
+        " or s.expect.effects",
+        "",
+        (
+            STARTED,
+            (Command("resume", Token(FIRST, 1)), "parked", 0),
+            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed", 0),
+            (Command("redeliver", Token(FIRST, 1), poison=1), "refused", 1),
         ),
     ),
 }
-"""What the graphs' and the alphabet's bounds leave out: commands, and how each of them ends."""
+"""What the graphs' and the alphabet's bounds leave out: commands, how each of them ends, and how many effects fire."""
 
 
 def test_the_traces_catch(toolchain):
@@ -307,8 +319,9 @@ def test_the_traces_catch(toolchain):
     cases = []
     for module, old, new, commands in UNSENT.values():
         state, trace = State(), []
-        for command, kind in commands:
-            ways = [t for t in Reference(workload).step(state, command) if t.expect.kind == kind and not t.expect.effects]
+        for command, *shown in commands:
+            steps = Reference(workload).step(state, command)
+            ways = [t for t in steps if [t.expect.kind, len(t.expect.effects)] == shown]
             step = max(ways, key=lambda way: len(way.state.trunk.answers))
             trace.append((command, words.seen_of(step.expect)))
             state = step.state

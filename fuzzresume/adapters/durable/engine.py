@@ -76,7 +76,6 @@ class Engine:
         if self.policy.fork == "refuse" or parent is None or question not in parent.asked:
             raise Refused("this run is not forked")
         before = [t for t in self.env.workload.order if t < question.task]
-        inherited = len(parent.marks) - len(parent.settled)
         answers = {q.text: token for q, token in parent.answers.items() if q < question}
         served = self.faults.fork_answer(parent, question, answer)
         if self.policy.answer == "first":
@@ -87,7 +86,8 @@ class Engine:
             "parent": parent.name,
             "at": question.text,
             "done": before,
-            "marks": parent.marks[: inherited + len(before)],
+            "marks": parent.marks[: parent.base + len(before)],
+            "base": parent.base,
             "answers": answers,
         }
         self.recovering = False

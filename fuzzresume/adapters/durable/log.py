@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "epoch": ("input", "marks", "answers"),
-    "fork": ("parent", "at", "done", "marks", "answers"),
+    "fork": ("parent", "at", "done", "marks", "base", "answers"),
     "answer": ("question", "token"),
     "park": ("question",),
     "journal": ("task", "mark", "note"),

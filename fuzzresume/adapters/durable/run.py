@@ -25,13 +25,15 @@ class Branch:
     """One branch of the present epoch.
 
     `done` are the recorded tasks in store order: the frontier. `journal` holds completed tasks whose record is not there
-    yet. `answers` and `asked` are by question; `parked_at` is the question of a park that is the newest row,
-    `invalid` the task of a refusal that is. `seq` is the newest row's place in the log.
+    yet. The first `base` of the `marks` were there when the epoch began. `answers` and `asked` are by question.
+    `parked_at` is the question of a park that is the newest row, `invalid` the task of a refusal that is. `seq` is the
+    newest row's place in the log.
     """
 
     name: str
     workload: Workload
     marks: list[str] = field(default_factory=list)
+    base: int = 0
     done: list[int] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
     answers: dict[Question, str] = field(default_factory=dict)
@@ -72,6 +74,7 @@ class Branch:
         match row.kind:
             case "epoch" | "fork":
                 self.marks = list(body["marks"])
+                self.base = body["base"] if row.kind == "fork" else len(self.marks)
                 self.done = list(body.get("done", ()))
                 self.answers = {Question.parse(q): token for q, token in body["answers"].items()}
                 self.asked = {*self.answers, *([Question.parse(body["at"])] if "at" in body else [])}

@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fuzzresume.adapters.durable.log import DATABASE
+from fuzzresume.adapters.durable.log import DATABASE, DIGEST_SIZE
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Store, Unsupported
 
 
@@ -28,7 +29,7 @@ def tamper(store: Store, kind: str) -> None:
         case "dropped-field":
             _edit(path, lambda body: {k: v for k, v in body.items() if k not in ("note", "input", "parent")})
         case "wrong-type":
-            _edit(path, lambda body: {k: 17 if k in ("note", "input", "parent") else v for k, v in body.items()})
+            _edit(path, lambda body: {k: WRONG_TYPE if k in ("note", "input", "parent") else v for k, v in body.items()})
         case "extra-field":
             _edit(path, lambda body: {**body, "undeclared": True})
         case "forged-progress":
@@ -38,10 +39,13 @@ def tamper(store: Store, kind: str) -> None:
 
 
 def _edit(path: Path, change: Any) -> None:
-    """Change the body of the newest row that declares a note, an input or a parent."""
+    """Change the body of the newest whole row that declares a note, an input or a parent."""
     with closing(sqlite3.connect(path)) as connection, connection:
-        query = "SELECT seq, body FROM entry WHERE kind IN ('record', 'epoch', 'fork') ORDER BY seq DESC LIMIT 1"
-        seq, body = connection.execute(query).fetchone()
+        whole = "kind IN ('record', 'epoch', 'fork') AND length(digest) > ?"
+        query = f"SELECT seq, body FROM entry WHERE {whole} ORDER BY seq DESC LIMIT 1"
+        if (found := connection.execute(query, (DIGEST_SIZE,)).fetchone()) is None:
+            raise Unsupported("there is no record to damage yet")
+        seq, body = found
         connection.execute("UPDATE entry SET body = ? WHERE seq = ?", (json.dumps(change(json.loads(body))), seq))
 
 
