@@ -207,13 +207,13 @@ Fork(s, c) ==
                 \cup (IF "ForkIgnore" \in faults THEN Ignoring(s, point.answers, c.token) ELSE {})
         ended(run) ==
             LET shown == ShownBy(run)
-                died == run.kind = "crashed"
                 to(latest) == [s EXCEPT !.fork = run.branch, !.latest = IF latest = "trunk" THEN "trunk" ELSE "fork",
                                         !.moves = latest = "moved"]
-            IN  (IF died /\ Visible(run.branch) = Visible(point)  \* nothing of the branch is durable: the trunk shows
+            IN  (IF run.kind = "crashed" /\ Visible(run.branch) = Visible(point)  \* nothing of the branch is durable: the trunk shows
                  THEN {To([shown EXCEPT !.frontier = still], s, NoNote)} ELSE {})
                 \cup {To(shown, to(latest), Binding("latest", latest)) : latest \in {"fork", "trunk", "moved"}}
-                \cup (IF died THEN {To([shown EXCEPT !.frontier = still], to("trunk"), Binding("latest", "trunk"))} ELSE {})
+                \cup (IF run.kind \in {"crashed", "refused"}  \* nobody was told where the branch is
+                      THEN {To([shown EXCEPT !.frontier = still], to("trunk"), Binding("latest", "trunk"))} ELSE {})
                 \cup (IF "ForkLeak" \in faults
                       THEN {To(shown, [to(latest) EXCEPT !.trunk = leaked], Binding("latest", latest)) :
                                latest \in {"fork", "trunk", "moved"}, leaked \in Leaks(s.trunk, c.token, run.branch)}

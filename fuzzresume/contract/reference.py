@@ -147,7 +147,7 @@ class Reference:
                     )
                     note = Note("latest", latest, binding=True)
                     yield Transition(shows, after, note)
-                    if run.kind == "crashed" and latest == "trunk":
+                    if run.kind in ("crashed", "refused") and latest == "trunk":  # nobody was told where the branch is
                         yield Transition(shows._replace(frontier=still), after, note)
                     if "ForkLeak" in faults:
                         for other in leaked(trunk, token, run.branch):

@@ -83,6 +83,13 @@ def test_a_question_may_be_settled_once_a_later_one_is_answered(settled):
     assert done.exchanges[-1][1].outcome.kind == {"ignore": "idle", "refuse": "refused"}[settled]
 
 
+def test_a_fork_that_refuses_an_update_may_leave_the_trunk_in_sight():
+    fork = Command("fork", Token(Q2, 3), poison=3)
+    commands = [START, Command("resume", Token(Q1, 1)), Command("resume", Token(Q2, 2)), fork]
+    done = executed("reference", {"latest": "trunk"}, commands)
+    assert done.violation is None and done.exchanges[-1][1].after.done == (1, 2, 3)
+
+
 KILL = CrashPoint("effect.before:2")
 CONFINED = {
     "an answer misrouted to the second question settles the first": (

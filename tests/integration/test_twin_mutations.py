@@ -274,19 +274,19 @@ def test_the_words_catch(name, toolchain):
 
 DIES = CrashPoint("effect.before:1")
 FIRST, SECOND = Question(1, 1), Question(1, 2)
-STARTED = (Command("start"), "parked", 0)
+STARTED = (Command("start"), "parked", 0, 0)
 UNSENT = {
     "a retry does nothing": (
         reference,
         "        yield from self._recover(state, command, faults)\n\n    def _recover2",
         "        yield from ()\n\n    def _recover2",
-        (STARTED, (Command("retry"), "parked", 0)),
+        (STARTED, (Command("retry"), "parked", 0, 0)),
     ),
     "an extra field is not ignored": (
         reference,
         'state.tampered == "extra-field" or ',
         "",
-        (STARTED, (Command("tamper", kind="extra-field"), "inert", 0), (Command("recover"), "parked", 0)),
+        (STARTED, (Command("tamper", kind="extra-field"), "inert", 0, 0), (Command("recover"), "parked", 0, 0)),
     ),
     "a gate that went on has settled nothing": (
         reference,
@@ -294,9 +294,9 @@ UNSENT = {
         "",
         (
             STARTED,
-            (Command("resume", Token(FIRST, 1), crash=DIES), "crashed", 0),
-            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed", 0),
-            (Command("resume", Token(FIRST, 3)), "idle", 0),
+            (Command("resume", Token(FIRST, 1), crash=DIES), "crashed", 0, 0),
+            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed", 0, 0),
+            (Command("resume", Token(FIRST, 3)), "idle", 0, 0),
         ),
     ),
     "a delivery that acts as a recovery has its update refused by nobody": (
@@ -305,13 +305,23 @@ UNSENT = {
         "",
         (
             STARTED,
-            (Command("resume", Token(FIRST, 1)), "parked", 0),
-            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed", 0),
-            (Command("redeliver", Token(FIRST, 1), poison=1), "refused", 1),
+            (Command("resume", Token(FIRST, 1)), "parked", 0, 0),
+            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed", 0, 0),
+            (Command("redeliver", Token(FIRST, 1), poison=1), "refused", 1, 0),
+        ),
+    ),
+    "a fork that refuses an update shows where its branch is": (
+        reference,
+        'in ("crashed", "refused") and latest',
+        'in ("crashed",) and latest',
+        (
+            STARTED,
+            (Command("resume", Token(FIRST, 1)), "parked", 0, 0),
+            (Command("fork", Token(SECOND, 2), poison=2), "refused", 2, 0),
         ),
     ),
 }
-"""What the graphs' and the alphabet's bounds leave out: commands, how each of them ends, and how many effects fire."""
+"""What the graphs' and the alphabet's bounds leave out: commands, and what each shows: kind, number of effects, frontier's."""
 
 
 def test_the_traces_catch(toolchain):
@@ -321,7 +331,7 @@ def test_the_traces_catch(toolchain):
         state, trace = State(), []
         for command, *shown in commands:
             steps = Reference(workload).step(state, command)
-            ways = [t for t in steps if [t.expect.kind, len(t.expect.effects)] == shown]
+            ways = [t for t in steps if [t.expect.kind, len(t.expect.effects), len(t.expect.frontier or ())] == shown]
             step = max(ways, key=lambda way: len(way.state.trunk.answers))
             trace.append((command, words.seen_of(step.expect)))
             state = step.state
