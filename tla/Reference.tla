@@ -148,12 +148,16 @@ Resume(s, c) ==
     LET b == Addressed(s, c.branch)
         q == QuestionOf(c.token)
         served == With(b.answers, q, c.token)
+        known == GoOn(s, c, b, b.answers, c.token, NoNote)
+        parks == {t \in known : t.expect.kind = "parked" /\ t.expect.effects = <<>>}
+        stray == IF "StrayPoisons" \in faults  \* a gate that had asked on before it died finds the answer stray
+                 THEN {[t EXCEPT !.state.stray = c.token] : t \in parks} ELSE {}
     IN  IF b.status \in {"lost", "stuck"} THEN DeadEnd(s, c, b)
         ELSE (IF "ParkLost" \in faults /\ b.status = "parked" THEN DeadEnd(s, c, [b EXCEPT !.status = "lost"]) ELSE {})
              \cup (IF b.status = "parked" /\ q \in Pending(b) THEN GoOn(s, c, b, served, c.token, NoNote)
                    ELSE IF b.status = "crashed" /\ q \notin b.acked /\ q \in b.inflight \cup Pending(b)
                    THEN GoOn(s, c, b, served, c.token, NoNote)
-                        \cup (IF q \in Answered(b.answers) THEN GoOn(s, c, b, b.answers, c.token, NoNote) ELSE {})
+                        \cup (IF q \in Answered(b.answers) THEN known \cup stray ELSE {})
                         \cup Inert(s, c, b, "resume", TRUE)
                         \cup (IF q \notin b.inflight \/ Passed(b, q) THEN Inert(s, c, b, "resume", FALSE) ELSE {})
                    ELSE MustBeInert(s, c, b))

@@ -88,7 +88,11 @@ class Reference:
         elif branch.status == "crashed" and question not in branch.acked and question in (*branch.inflight, pending):
             yield from self._go_on(state, command, faults, branch, served, token)
             if answer_of(branch.answers, question) is not None:
-                yield from self._go_on(state, command, faults, branch, branch.answers, token)
+                known = tuple(self._go_on(state, command, faults, branch, branch.answers, token))
+                yield from known
+                if "StrayPoisons" in faults:  # a gate that had asked on before it died finds the answer stray
+                    parks = (s for s in known if s.expect.kind == "parked" and not s.expect.effects)
+                    yield from (s._replace(state=s.state._replace(stray=token)) for s in parks)
             yield from self._inert(state, command, faults, branch, "resume", ("refused",))
             if question not in branch.inflight or _passed(branch, question):
                 yield from self._inert(state, command, faults, branch, "resume")

@@ -142,6 +142,10 @@ CONFINED = {
             Command("resume", Token(Q2, 3), branch="trunk", poison=3),
         ],
     ),
+    "an answer that a gate found stray, because it had asked on before it died": (
+        "StrayPoisons",
+        [*WENT_ON[:2], Command("resume", Token(Q1, 2)), Command("fork", Token(Q1, 3))],
+    ),
     "a store that holds an invalid update is damaged all the same": (
         "InvalidPersist",
         [Command("start", poison=1), Command("tamper", kind="wrong-type"), RECOVER],

@@ -310,6 +310,19 @@ UNSENT = {
             (Command("redeliver", Token(FIRST, 1), poison=1), "refused", 1, 0),
         ),
     ),
+    "a gate that asked on and died finds no answer stray": (
+        reference,
+        's.expect.kind == "parked" and not s.expect.effects',
+        "False",
+        (
+            STARTED,
+            (Command("resume", Token(FIRST, 1), crash=DIES), "crashed", 0, 0),
+            (Command("resume", Token(FIRST, 2)), "parked", 0, 0),
+            (Command("resume", Token(SECOND, 3)), "completed", 2, 2),
+            (Command("fork", Token(FIRST, 4)), "completed", 2, 2),
+        ),
+        "StrayPoisons",
+    ),
     "a fork that refuses an update shows where its branch is": (
         reference,
         'in ("crashed", "refused") and latest',
@@ -321,21 +334,21 @@ UNSENT = {
         ),
     ),
 }
-"""What the graphs' and the alphabet's bounds leave out: commands, and what each shows: kind, number of effects, frontier's."""
+"""What the bounds of graphs and alphabet leave out: commands, and what each shows: its kind, effects and durable tasks."""
 
 
 def test_the_traces_catch(toolchain):
     workload = Workload.linear(2, {1: 2})
     cases = []
-    for module, old, new, commands in UNSENT.values():
-        state, trace = State(), []
+    for module, old, new, commands, *switches in UNSENT.values():
+        state, trace, faults = State(), [], frozenset(switches)
         for command, *shown in commands:
-            steps = Reference(workload).step(state, command)
+            steps = Reference(workload).step(state, command, faults)
             ways = [t for t in steps if [t.expect.kind, len(t.expect.effects), len(t.expect.frontier or ())] == shown]
-            step = max(ways, key=lambda way: len(way.state.trunk.answers))
+            step = max(ways, key=lambda way: (way.state.stray is not None, len(way.state.trunk.answers)))
             trace.append((command, words.seen_of(step.expect)))
             state = step.state
-        cases.append(Case(workload, tuple(trace)))
-        assert replay(Reference(workload), trace, NONE)
-        assert not replay(mutant(module, old, new)(workload), trace, NONE)
+        cases.append(Case(workload, tuple(trace), profile=faults))
+        assert replay(Reference(workload), trace, faults)
+        assert not replay(mutant(module, old, new)(workload), trace, faults)
     assert judge(cases, toolchain) == [Judgement(None)] * len(UNSENT)
