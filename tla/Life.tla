@@ -84,7 +84,7 @@ Fire(plan, i, events, held, how) ==
         struck == how.poison = step.task /\ ~step.silent
     IN  (IF struck THEN {Trajectory(fired, "invalid", {}, held)} ELSE {})
         \cup (IF struck /\ "InvalidPersist" \in faults THEN {Trajectory(recorded, "invalid", {}, held)} ELSE {})
-        \cup (IF struck /\ "InvalidPersist" \notin faults THEN {} ELSE Go(plan, i + 1, recorded, held, how))
+        \cup (IF struck /\ ~step.again /\ "InvalidPersist" \notin faults THEN {} ELSE Go(plan, i + 1, recorded, held, how))
 
 (* Misroute serves an answer to another question than its own; what StrayPoisons left behind goes to any. *)
 Ask(plan, i, events, held, from, how) ==

@@ -216,8 +216,10 @@ Fork(s, c) ==
             IN  (IF run.kind = "crashed" /\ Visible(run.branch) = Visible(point)  \* nothing of the branch is durable: the trunk shows
                  THEN {To([shown EXCEPT !.frontier = still], s, NoNote)} ELSE {})
                 \cup {To(shown, to(latest), Binding("latest", latest)) : latest \in {"fork", "trunk", "moved"}}
-                \cup (IF run.kind \in {"crashed", "refused"}  \* nobody was told where the branch is
-                      THEN {To([shown EXCEPT !.frontier = still], to("trunk"), Binding("latest", "trunk"))} ELSE {})
+                \cup {To([shown EXCEPT !.frontier = still], to(latest), Binding("latest", latest)) :  \* nobody was told where
+                         latest \in CASE run.kind = "refused" -> {"fork", "trunk", "moved"}          \* the branch is
+                                      [] run.kind = "crashed" -> {"trunk"}
+                                      [] OTHER -> {}}
                 \cup (IF "ForkLeak" \in faults
                       THEN {To(shown, [to(latest) EXCEPT !.trunk = leaked], Binding("latest", latest)) :
                                latest \in {"fork", "trunk", "moved"}, leaked \in Leaks(s.trunk, c.token, run.branch)}

@@ -139,9 +139,10 @@ def trajectories(
             events = (*events, Event("effect", step, tokens))
         if poison == step.task and not step.silent:
             yield Trajectory(events, "invalid", None, held)
-            if "InvalidPersist" not in faults:
+            if "InvalidPersist" in faults:
+                yield Trajectory((*events, Event("record", step, tokens)), "invalid", None, held)
+            elif not step.again:  # what a fault runs again it need not record again
                 return
-            yield Trajectory((*events, Event("record", step, tokens)), "invalid", None, held)
         yield from go(index + 1, (*events, Event("record", step, tokens)), held)
 
     yield from go(0, (), answers)

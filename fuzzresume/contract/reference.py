@@ -151,7 +151,8 @@ class Reference:
                     )
                     note = Note("latest", latest, binding=True)
                     yield Transition(shows, after, note)
-                    if run.kind in ("crashed", "refused") and latest == "trunk":  # nobody was told where the branch is
+                    if run.kind == "refused" or (run.kind == "crashed" and latest == "trunk"):
+                        # Nobody was told where the branch is: the store shows the trunk.
                         yield Transition(shows._replace(frontier=still), after, note)
                     if "ForkLeak" in faults:
                         for other in leaked(trunk, token, run.branch):

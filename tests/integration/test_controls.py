@@ -83,10 +83,12 @@ def test_a_question_may_be_settled_once_a_later_one_is_answered(settled):
     assert done.exchanges[-1][1].outcome.kind == {"ignore": "idle", "refuse": "refused"}[settled]
 
 
-def test_a_fork_that_refuses_an_update_may_leave_the_trunk_in_sight():
-    fork = Command("fork", Token(Q2, 3), poison=3)
-    commands = [START, Command("resume", Token(Q1, 1)), Command("resume", Token(Q2, 2)), fork]
-    done = executed("reference", {"latest": "trunk"}, commands)
+@pytest.mark.parametrize("latest, forks", [("trunk", 0), ("fork", 1)])
+def test_a_fork_that_refuses_an_update_leaves_the_trunk_in_sight(latest, forks):
+    answers = [Command("resume", Token(Q1, 1)), Command("resume", Token(Q2, 2))]
+    earlier = [Command("fork", Token(Q2, 3))] * forks
+    commands = [START, *answers, *earlier, Command("fork", Token(Q2, 4), poison=3)]
+    done = executed("reference", {"latest": latest}, commands)
     assert done.violation is None and done.exchanges[-1][1].after.done == (1, 2, 3)
 
 
@@ -145,6 +147,15 @@ CONFINED = {
     "an answer that a gate found stray, because it had asked on before it died": (
         "StrayPoisons",
         [*WENT_ON[:2], Command("resume", Token(Q1, 2)), Command("fork", Token(Q1, 3))],
+    ),
+    "an update of what a fault runs again is recorded by nobody": (
+        "Replay",
+        [
+            START,
+            Command("resume", Token(Q1, 1)),
+            Command("resume", Token(Q2, 2), crash=CrashPoint("commit.before", 2)),
+            replace(RECOVER, poison=1),
+        ],
     ),
     "a store that holds an invalid update is damaged all the same": (
         "InvalidPersist",

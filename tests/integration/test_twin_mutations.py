@@ -323,10 +323,22 @@ UNSENT = {
         ),
         "StrayPoisons",
     ),
+    "the update of what a fault runs again is always looked at": (
+        life,
+        "elif not step.again:",
+        "else:",
+        (
+            STARTED,
+            (Command("resume", Token(FIRST, 1)), "parked", 0, 0),
+            (Command("resume", Token(SECOND, 2), crash=DIES), "crashed", 1, 1),
+            (Command("recover", poison=1), "completed", 2, 2),
+        ),
+        "Replay",
+    ),
     "a fork that refuses an update shows where its branch is": (
         reference,
-        'in ("crashed", "refused") and latest',
-        'in ("crashed",) and latest',
+        'run.kind == "refused" or ',
+        "",
         (
             STARTED,
             (Command("resume", Token(FIRST, 1)), "parked", 0, 0),
