@@ -11,7 +11,7 @@ import itertools
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row, tuple_row
 
-from fuzzresume.adapters._langgraph_store import Record, loaded
+from fuzzresume.adapters._langgraph_store import Lineage, Writes, loaded
 from fuzzresume.adapters._postgres import connect, reaching, started
 from fuzzresume.harness.env import Store, Unsupported
 from fuzzresume.harness.snapshot import Snapshot
@@ -147,26 +147,28 @@ class PostgresReader:
         )
         return max((found for (found,) in self._rows(query) if found), default=None)
 
-    def record(self, checkpoint: str) -> Record | None:
+    def lineage(self, checkpoint: str) -> Lineage | None:
         """See `Reader`."""
         if checkpoint not in self._checkpoints:
             return None
         parent, content = self._checkpoints[checkpoint]
-        versions: Mapping[str, Any] = content["channel_versions"]
+        return parent, content["channel_versions"]
 
-        def values() -> Mapping[str, Any]:
-            # Plain values lie in the checkpoint, which says True in place of some that lie among the blobs.
-            blobs = "SELECT channel, version, type, blob FROM {schema}.checkpoint_blobs"
-            stored = {(c, v): (t, data) for c, v, t, data in self._rows(blobs) if t != "empty"}
-            apart = {c: loaded(*stored[c, v]) for c, v in versions.items() if (c, v) in stored}
-            return {**content["channel_values"], **apart}
+    def values(self, checkpoint: str, channels: Sequence[str]) -> Mapping[str, Any]:
+        """See `Reader`."""
+        # Plain values lie in the checkpoint, which says True in place of some that lie among the blobs.
+        _, content = self._checkpoints[checkpoint]
+        blobs = "SELECT channel, version, type, blob FROM {schema}.checkpoint_blobs"
+        stored = {(c, v): (t, data) for c, v, t, data in self._rows(blobs) if t != "empty"}
+        apart = {c: loaded(*stored[c, v]) for c, v in content["channel_versions"].items() if (c, v) in stored}
+        values = {**content["channel_values"], **apart}
+        return {channel: values[channel] for channel in channels if channel in values}
 
-        def writes() -> tuple[tuple[str, Any], ...]:
-            # Rows lie in the order in which they became durable; what was written again lies at the end.
-            query = "SELECT channel, type, blob FROM {schema}.checkpoint_writes WHERE checkpoint_id = %s ORDER BY ctid"
-            return tuple((c, loaded(t, data)) for c, t, data in self._rows(query, checkpoint))
-
-        return Record(parent, versions, values, writes)
+    def writes(self, checkpoint: str) -> Writes:
+        """See `Reader`."""
+        # Rows lie in the order in which they became durable; what was written again lies at the end.
+        query = "SELECT channel, type, blob FROM {schema}.checkpoint_writes WHERE checkpoint_id = %s ORDER BY ctid"
+        return tuple((c, loaded(t, data)) for c, t, data in self._rows(query, checkpoint))
 
     def has_child(self, checkpoint: str) -> bool:
         """See `Reader`."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -31,8 +32,11 @@ _INPUT, _END, _PREVIOUS, _RETURN = "__start__", "__end__", "__previous__", "__re
 """LangGraph's channels: a run's input, a functional run's result and saved value, one functional task's result."""
 
 
-Values = Callable[[], Mapping[str, Any]]
-Writes = Callable[[], tuple[tuple[str, Any], ...]]
+Writes = tuple[tuple[str, Any], ...]
+"""The (channel, value) writes pending on a checkpoint, in store order."""
+
+Lineage = tuple[str | None, Mapping[str, Any]]
+"""A checkpoint's parent and the versions of its channels."""
 
 
 class MemoryContents(NamedTuple):
@@ -42,29 +46,23 @@ class MemoryContents(NamedTuple):
     writes: Any
     blobs: Any
 
+    def __deepcopy__(self, memo: object) -> MemoryContents:
+        """Containers of their own; records are tuples of text and bytes, which need no copy."""
+        return MemoryContents(*map(_copied, self))
+
+
+def _copied(content: Any) -> Any:
+    if not isinstance(content, dict):
+        return content
+    copy = content.copy()
+    copy.update([(key, _copied(value)) for key, value in content.items()])
+    return copy
+
 
 @lru_cache(maxsize=1024)
 def loaded(type_: str, data: bytes) -> Any:
     """What stored bytes say. Nothing that is stored changes, so the same bytes are met again and again; do not modify it."""
     return _SERDE.loads_typed((type_, data))
-
-
-class Record:
-    """One checkpoint: its parent and the versions of its channels; the rest is read when it is asked for."""
-
-    def __init__(self, parent: str | None, versions: Mapping[str, Any], values: Values, writes: Writes) -> None:
-        self.parent, self.versions = parent, versions
-        self._values, self._writes = values, writes
-
-    @property
-    def values(self) -> Mapping[str, Any]:
-        """The channels."""
-        return self._values()
-
-    @property
-    def writes(self) -> tuple[tuple[str, Any], ...]:
-        """The (channel, value) writes pending on it, in store order."""
-        return self._writes()
 
 
 class Reader(Protocol):
@@ -78,8 +76,16 @@ class Reader(Protocol):
         """The greatest id anywhere, also of a checkpoint of which only writes were stored."""
         ...
 
-    def record(self, checkpoint: str) -> Record | None:
-        """The checkpoint of that id, if it is stored. Raises whatever the serializer raises on damaged bytes."""
+    def lineage(self, checkpoint: str) -> Lineage | None:
+        """Of the checkpoint of that id, if it is stored. Raises whatever the serializer raises on damaged bytes."""
+        ...
+
+    def values(self, checkpoint: str, channels: Sequence[str]) -> Mapping[str, Any]:
+        """Those of these channels that hold something at a stored checkpoint. Raises as `lineage` does."""
+        ...
+
+    def writes(self, checkpoint: str) -> Writes:
+        """What is pending on a stored checkpoint. Raises as `lineage` does."""
         ...
 
     def has_child(self, checkpoint: str) -> bool:
@@ -105,20 +111,24 @@ class SqliteReader:
         query = "SELECT max(checkpoint_id) FROM checkpoints UNION ALL SELECT max(checkpoint_id) FROM writes"
         return max((found for (found,) in self._connection.execute(query) if found), default=None)
 
-    def record(self, checkpoint: str) -> Record | None:
+    def lineage(self, checkpoint: str) -> Lineage | None:
         """See `Reader`."""
         if checkpoint not in self._checkpoints:
             return None
         parent, type_, data = self._checkpoints[checkpoint]
-        content = loaded(type_, data)
-        values: Mapping[str, Any] = content["channel_values"]
+        return parent, loaded(type_, data)["channel_versions"]
 
-        def writes() -> tuple[tuple[str, Any], ...]:
-            # A rowid grows with every insert, so it is the order in which the writes became durable.
-            query = "SELECT channel, type, value FROM writes WHERE checkpoint_id = ? ORDER BY rowid"
-            return tuple((c, loaded(t, v)) for c, t, v in self._connection.execute(query, (checkpoint,)))
+    def values(self, checkpoint: str, channels: Sequence[str]) -> Mapping[str, Any]:
+        """See `Reader`."""
+        _, type_, data = self._checkpoints[checkpoint]
+        values = loaded(type_, data)["channel_values"]
+        return {channel: values[channel] for channel in channels if channel in values}
 
-        return Record(parent, content["channel_versions"], lambda: values, writes)
+    def writes(self, checkpoint: str) -> Writes:
+        """See `Reader`."""
+        # A rowid grows with every insert, so it is the order in which the writes became durable.
+        query = "SELECT channel, type, value FROM writes WHERE checkpoint_id = ? ORDER BY rowid"
+        return tuple((c, loaded(t, v)) for c, t, v in self._connection.execute(query, (checkpoint,)))
 
     def has_child(self, checkpoint: str) -> bool:
         """See `Reader`."""
@@ -135,8 +145,8 @@ class MemoryReader:
     """Reads the containers of an `InMemorySaver` without adding keys to them."""
 
     def __init__(self, contents: MemoryContents | None) -> None:
-        self._checkpoints = contents.storage.get(THREAD, {}).get("", {}) if contents else {}
-        self._contents = contents or MemoryContents({}, {}, {})
+        storage, self._writes, self._blobs = contents or MemoryContents({}, {}, {})
+        self._checkpoints = storage.get(THREAD, {}).get("", {})
 
     def newest(self) -> str | None:
         """See `Reader`."""
@@ -144,28 +154,34 @@ class MemoryReader:
 
     def greatest(self) -> str | None:
         """See `Reader`."""
-        return max([*self._checkpoints, *(checkpoint for _, _, checkpoint in self._contents.writes)], default=None)
+        return max([*self._checkpoints, *[checkpoint for _, _, checkpoint in self._writes]], default=None)
 
-    def record(self, checkpoint: str) -> Record | None:
+    def lineage(self, checkpoint: str) -> Lineage | None:
         """See `Reader`."""
-        if checkpoint not in self._checkpoints:
+        found = self._checkpoints.get(checkpoint)
+        if found is None:
             return None
-        content, _, parent = self._checkpoints[checkpoint]
-        versions = loaded(*content)["channel_versions"]
+        content, _, parent = found
+        return parent, loaded(*content)["channel_versions"]
 
-        def values() -> Mapping[str, Any]:
-            blobs = {c: self._contents.blobs.get((THREAD, "", c, v), ("empty", b"")) for c, v in versions.items()}
-            return {channel: loaded(*blob) for channel, blob in blobs.items() if blob[0] != "empty"}
+    def values(self, checkpoint: str, channels: Sequence[str]) -> Mapping[str, Any]:
+        """See `Reader`."""
+        versions = loaded(*self._checkpoints[checkpoint][0])["channel_versions"]
+        found = {}
+        for channel in channels:
+            blob = self._blobs.get((THREAD, "", channel, versions.get(channel)))
+            if blob is not None and blob[0] != "empty":
+                found[channel] = loaded(*blob)
+        return found
 
-        def writes() -> tuple[tuple[str, Any], ...]:
-            pending = self._contents.writes.get((THREAD, "", checkpoint), {}).values()
-            return tuple((channel, loaded(*value)) for _, channel, value, _ in pending)
-
-        return Record(parent, versions, values, writes)
+    def writes(self, checkpoint: str) -> Writes:
+        """See `Reader`."""
+        pending = self._writes.get((THREAD, "", checkpoint))
+        return tuple([(channel, loaded(*value)) for _, channel, value, _ in pending.values()]) if pending else ()
 
     def has_child(self, checkpoint: str) -> bool:
         """See `Reader`."""
-        return any(parent == checkpoint for _, _, parent in self._checkpoints.values())
+        return checkpoint in [parent for _, _, parent in self._checkpoints.values()]
 
 
 def database(store: Store) -> Path:
@@ -173,19 +189,20 @@ def database(store: Store) -> Path:
     return store.folder / "store.sqlite"
 
 
-@contextlib.contextmanager
-def reading(store: Store) -> Iterator[Reader]:
+def reading(store: Store) -> AbstractContextManager[Reader]:
     """Open the dead store. Raises sqlite3.DatabaseError (it is no database) or StoreUnavailable (its server is gone)."""
     if store.options["saver"] == "postgres":
         from fuzzresume.adapters import _langgraph_postgres
 
-        with _langgraph_postgres.reading(store) as reader:
-            yield reader
-        return
+        return _langgraph_postgres.reading(store)
     if store.options["saver"] == "memory" or not database(store).exists():
-        yield MemoryReader(store.memory.get(MEMORY_KEY))
-        return
-    with contextlib.closing(sqlite3.connect(database(store), timeout=30)) as connection:
+        return contextlib.nullcontext(MemoryReader(store.memory.get(MEMORY_KEY)))
+    return _reading_file(database(store))
+
+
+@contextlib.contextmanager
+def _reading_file(path: Path) -> Iterator[SqliteReader]:
+    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
         # The last connection to close tidies up the journal, and need not wait for the disk (as in the savers).
         connection.execute("PRAGMA synchronous=OFF")
         yield SqliteReader(connection)
@@ -210,36 +227,38 @@ def frontier(store: Store, branch: str | None) -> Frontier:
 
 
 def _completed(reader: Reader, checkpoint: str, api: str) -> tuple[int, ...]:
-    record = reader.record(checkpoint)
-    if record is None:
+    lineage = reader.lineage(checkpoint)
+    if lineage is None:
         raise LookupError(f"checkpoint {checkpoint} is not stored")
     # Writes are folded into the checkpoint that follows; once there is one, they say nothing about this position.
-    pending = () if reader.has_child(checkpoint) else record.writes
-    values = record.values
+    pending = () if reader.has_child(checkpoint) else reader.writes(checkpoint)
     if api != "functional":
-        earlier = _before_epoch(reader, record, "marks")
-        whole = list(values.get("marks", ()))
+        earlier = _before_epoch(reader, lineage, "marks")
+        whole = reader.values(checkpoint, ("marks",)).get("marks", ())
         single = [mark for channel, value in pending if channel == "marks" for mark in value]
     else:
-        earlier = _before_epoch(reader, record, _PREVIOUS)
+        earlier = _before_epoch(reader, lineage, _PREVIOUS)
         single = [mark for channel, value in pending if channel == _RETURN for mark in value["marks"]]
         # A run in flight still holds its input; what its checkpoint holds as a result is the previous epoch's.
+        values = reader.values(checkpoint, (_INPUT, _END))
         ends = [value for channel, value in pending if channel == _END]
-        whole = list(values.get(_END, ())) if _INPUT not in values else [m for end in ends for m in end]
-    return tuple(dict.fromkeys(Mark.parse(mark).task for mark in whole[earlier:] + single))
+        whole = values.get(_END, ()) if _INPUT not in values else [m for end in ends for m in end]
+    return tuple(dict.fromkeys([Mark.parse(mark).task for mark in [*whole[earlier:], *single]]))
 
 
-def _before_epoch(reader: Reader, record: Record, accumulator: str) -> int:
+def _before_epoch(reader: Reader, lineage: Lineage, accumulator: str) -> int:
     """How many marks earlier epochs left in the accumulated state.
 
     Every input gives the input channel a new version, which all checkpoints of the epoch share, whatever the durability
     (except the input's own, which has accumulated nothing yet): the first ancestor with another version is the base.
     """
-    version, parent = record.versions.get(_INPUT), record.parent
-    while parent is not None and (ancestor := reader.record(parent)) is not None:
-        if ancestor.versions.get(_INPUT) != version:
-            return len(ancestor.values.get(accumulator) or ())
-        parent = ancestor.parent
+    ancestor, versions = lineage
+    version = versions.get(_INPUT)
+    while ancestor is not None and (earlier := reader.lineage(ancestor)) is not None:
+        parent, versions = earlier
+        if versions.get(_INPUT) != version:
+            return len(reader.values(ancestor, (accumulator,)).get(accumulator) or ())
+        ancestor = parent
     return 0
 
 
