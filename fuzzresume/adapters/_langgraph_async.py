@@ -129,7 +129,7 @@ class HookedAsyncSqliteSaver(Numbering, AsyncSqliteSaver):
         """Load a checkpoint."""
         await self.env.awaited_hook("get_tuple.before")
         found = await super().aget_tuple(config)
-        self.position = None if found is None else found.checkpoint["id"]
+        self.stand_at(None if found is None else found.checkpoint["id"])
         await self.env.awaited_hook("get_tuple.after")
         self.notice_others()
         return found
@@ -143,7 +143,7 @@ class HookedAsyncSqliteSaver(Numbering, AsyncSqliteSaver):
         """Store a checkpoint."""
         await self.env.awaited_hook("put.before")
         stored = await super().aput(config, checkpoint, metadata, new_versions)
-        self.position = checkpoint["id"]
+        self.stand_at(checkpoint["id"])
         await self.env.awaited_hook("put.after")
         self.notice_others()
         return stored

@@ -3,6 +3,7 @@
 import contextlib
 import operator
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
 from typing import Annotated, Any, TypedDict
@@ -23,18 +24,19 @@ _NAMELESS: ContextVar[str] = ContextVar("fuzzresume_langgraph_nameless", default
 # Not `from __future__ import annotations`: LangGraph takes channel types from the annotations of `entrypoint` functions.
 
 
-@contextlib.contextmanager
-def delivering(answer: str) -> Iterator[str | None]:
+def delivering(answer: str) -> AbstractContextManager[str | None]:
     """What LangGraph is given for an answer, during the call that delivers it: the answer, or `None` for the value `null`.
 
     A `None` does not say which answer it is. A body that gets one takes it for the answer of the call under way; in a call
     that delivers no `null`, nobody can say whose it is, and the effect shows `None`.
     """
-    if answer.partition("=")[2] != NULL:
-        yield answer
-        return
+    return _nameless(answer) if answer.partition("=")[2] == NULL else contextlib.nullcontext(answer)
+
+
+@contextlib.contextmanager
+def _nameless(answer: str) -> Iterator[None]:
     with during(_NAMELESS, answer):
-        yield None
+        yield
 
 
 def program(env: Env, saver: Any, *, awaited: bool = False) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from functools import cached_property
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -15,32 +16,26 @@ from fuzzresume.adapters._langgraph_store import MEMORY_KEY, MemoryContents, Mem
 from fuzzresume.harness.env import RACER, Crash, Env
 
 
-class Position:
-    """The id of the checkpoint that the last call of LangGraph stands at: the last one loaded or put. Each racer has its
-    own."""
-
-    @overload
-    def __get__(self, saver: None, owner: type) -> Position: ...
-    @overload
-    def __get__(self, saver: object, owner: type) -> str | None: ...
-    def __get__(self, saver: object | None, owner: type) -> Position | str | None:
-        return self if saver is None else vars(saver).get(self._key)
-
-    def __set__(self, saver: object, value: str | None) -> None:
-        vars(saver)[self._key] = value
-
-    @property
-    def _key(self) -> str:
-        return f"position of {RACER.get()}"
-
-
 class Numbering:
     """Mixed in before a saver: what it numbers, it numbers by the run's clock."""
 
     env: Env
     clock: Clock
     greatest: Callable[[], str | None]
-    position = Position()
+
+    @property
+    def position(self) -> str | None:
+        """The id of the checkpoint that the last call of LangGraph stands at: the last one loaded or put."""
+        return self._positions.get(RACER.get())
+
+    def stand_at(self, checkpoint: str | None) -> None:
+        """A call has loaded or put that checkpoint."""
+        self._positions[RACER.get()] = checkpoint
+
+    @cached_property
+    def _positions(self) -> dict[int | None, str | None]:
+        """Each racer has its own."""
+        return {}
 
     def notice_others(self) -> None:
         """What this life draws next is later than what other processes have written while it stood at a hook."""
@@ -60,7 +55,7 @@ class Hooked(Numbering, BaseCheckpointSaver[str]):
         """Load a checkpoint."""
         self.env.hook("get_tuple.before")
         found = super().get_tuple(config)
-        self.position = None if found is None else found.checkpoint["id"]
+        self.stand_at(None if found is None else found.checkpoint["id"])
         self.env.hook("get_tuple.after")
         self.notice_others()
         return found
@@ -75,7 +70,7 @@ class Hooked(Numbering, BaseCheckpointSaver[str]):
         """Store a checkpoint."""
         self.env.hook("put.before")
         stored = super().put(config, checkpoint, metadata, new_versions)
-        self.position = checkpoint["id"]
+        self.stand_at(checkpoint["id"])
         self.env.hook("put.after")
         self.notice_others()
         return stored

@@ -17,6 +17,8 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from langgraph._internal import _queue
@@ -36,6 +38,9 @@ PUT_OFF = {
 }
 """By executor: which of the functions are put off that LangGraph submits to write what tasks wrote, and checkpoints."""
 
+_BLOCK = 16
+"""How many numbers of a sequence are drawn at once; few calls need more."""
+
 _FIRST_TICK = 0x1F0_0000_0000_0000
 """The 60-bit timestamp before the first identifier of a run."""
 
@@ -50,12 +55,12 @@ class Clock:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._tick = _FIRST_TICK
-        self._random = random.Random(seed)
+        self._chances = f"{seed}", count()
 
     def catch_up(self, greatest: str | None) -> None:
         """Begin a call on a store whose greatest identifier is `greatest`."""
         self._tick = max(self._tick, _FIRST_TICK if greatest is None else _timestamp(greatest))
-        self._random = random.Random(f"{self._seed}:{self._tick}")
+        self._chances = f"{self._seed}:{self._tick}", count()
 
     def uuid6(self, clock_seq: int | None) -> uuid.UUID:
         """The next identifier: its order is that of the ticks, as LangGraph's is that of the time."""
@@ -70,11 +75,24 @@ class Clock:
 
     def fraction(self) -> float:
         """A number in [0, 1): what tells equal channel versions of two branches apart."""
-        return self._random.random()
+        start, drawn = self._chances
+        block, place = divmod(next(drawn), _BLOCK)
+        return _drawn(start, block)[place]
+
+
+@lru_cache(maxsize=1024)
+def _drawn(start: str, block: int) -> list[float]:
+    """The numbers that a `Random(start)` draws, a block of them.
+
+    Runs make the same calls on the same bytes again and again, and to begin a sequence takes as long as hundreds of its
+    numbers.
+    """
+    chance = random.Random(start)
+    return [chance.random() for _ in range((block + 1) * _BLOCK)][-_BLOCK:]
 
 
 def _timestamp(identifier: str) -> int:
-    number = uuid.UUID(identifier).int
+    number = int(identifier.replace("-", ""), 16)
     return (number >> 80) << 12 | (number >> 64) & 0xFFF
 
 

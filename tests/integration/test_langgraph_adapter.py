@@ -3,7 +3,9 @@ here; a case stands where both a right and a wrong engine would have to behave t
 
 from __future__ import annotations
 
+import copy
 import itertools
+import random
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +17,8 @@ pytest.importorskip("langgraph")
 from langgraph_lives import APIS, COMBINATIONS, Run
 from lives import TRACE, WHOLE, asked, fork, inspect, recover, restart, resume, start, texts, token
 
+from fuzzresume.adapters._langgraph_scope import Clock
+from fuzzresume.adapters._langgraph_store import MEMORY_KEY
 from fuzzresume.adapters.langgraph import ADAPTER
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.workload import Workload
@@ -173,3 +177,28 @@ def test_a_restart_is_a_new_epoch(new_run: Callable[..., Run], api: str, saver: 
     done = run(resume("3.1", 4))
     assert texts(done) == ("1:1.1#1=yes", "2", "3:3.1#2=yes", "1:1.1#3=yes", "2", "3:3.1#4=yes")
     assert run.frontier.done == (1, 2, 3)
+
+
+def test_a_copy_of_a_memory_store_is_a_store_of_its_own(new_run: Callable[..., Run]) -> None:
+    run = new_run(saver="memory")
+    run(start)
+    contents = run.env.memory[MEMORY_KEY]
+    copied = copy.deepcopy(contents)
+    assert copied == contents
+    for mine, its in ((copied.storage, contents.storage), (copied.writes, contents.writes)):
+        assert mine.default_factory is its.default_factory
+        assert all(mine[key] is not its[key] for key in its)
+    run(TRACE[1])
+    run(TRACE[2])
+    assert len(copied.storage["run"][""]) < len(contents.storage["run"][""])
+    assert len(copied.writes) < len(contents.writes) and len(copied.blobs) < len(contents.blobs)
+
+
+def test_a_clock_draws_one_sequence_a_call_however_long() -> None:
+    clock = Clock(3)
+    first = clock.uuid6(None)
+    for _ in range(2):
+        clock.catch_up(str(first))
+        chance = random.Random(f"3:{0x1F0_0000_0000_0001}")
+        assert [clock.fraction() for _ in range(40)] == [chance.random() for _ in range(40)]
+    assert clock.uuid6(None) > first
