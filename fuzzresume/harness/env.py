@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,20 @@ class Store:
     memory: MutableMapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(slots=True)
 class Sent:
     """What is planted in one command, and the hooks that it has passed."""
 
     crash: CrashPoint | None = None
     poison: int | None = None
     passed: list[str] = field(default_factory=list)
-    count: dict[str, int] = field(default_factory=dict)
+    _comings: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def due(self, name: str) -> CrashPoint | None:
+        """The death that is planted in this coming to a hook."""
+        crash = self.crash
+        # Counted by one call, because a framework's own threads may come to the hook at once.
+        return crash if crash is not None and crash.hook == name and next(self._comings) == crash.nth else None
 
 
 @dataclass
@@ -107,17 +114,17 @@ class Env(Store):
 
         Raises Crash in process, or kills the process, at the planted point; and Crash at every hook after a death.
         """
-        sent, nth = self._reach(name)
-        if sent.crash is not None:
-            self._meet(sent.crash, name, nth)
+        due = self._reach(name)
+        if due is not None:
+            self._meet(due)
 
     async def awaited_hook(self, name: str) -> None:
         """The same where a coroutine can wait: on an event loop that is shared, `hook` could hold none but all of it."""
-        sent, nth = self._reach(name)
+        due = self._reach(name)
         if self.gate is not None:
             await self.gate(name)
-        if sent.crash is not None:
-            self._meet(sent.crash, name, nth)
+        if due is not None:
+            self._meet(due)
 
     def die(self) -> None:
         """End this life now: SIGKILL to itself in a worker process, else Crash."""
@@ -164,21 +171,19 @@ class Env(Store):
         self.ledger.append(Entry("exit", task))
         return Update(Mark(task, wire).text, 17 if self._sent[RACER.get()].poison == task else "ok")
 
-    def _reach(self, name: str) -> tuple[Sent, int]:
-        """Come to a hook; returns the command, and how often it has come to that hook now."""
+    def _reach(self, name: str) -> CrashPoint | None:
+        """Come to a hook; returns the death that is planted there."""
         if self.dead:
             raise Crash("this life is over")
         sent = self._sent[RACER.get()]
         sent.passed.append(name)
-        nth = sent.count[name] = sent.count.get(name, 0) + 1
+        due = None if sent.crash is None else sent.due(name)
         if self.on_hook is not None:
             self.on_hook(len(sent.passed), name)
-        return sent, nth
+        return due
 
-    def _meet(self, crash: CrashPoint, name: str, nth: int) -> None:
-        """Die at a hook, if that is planted there."""
-        if crash.hook != name or crash.nth != nth:
-            return
+    def _meet(self, crash: CrashPoint) -> None:
+        """Die at a hook."""
         if crash.by == "exception":
-            raise TaskFailure(int(name.rpartition(":")[2]))
+            raise TaskFailure(int(crash.hook.rpartition(":")[2]))
         self.die()
