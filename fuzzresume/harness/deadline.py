@@ -9,12 +9,13 @@ stops.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 DEFAULT_LIMIT = 30.0
 """Seconds that one command may take before the outcome is hung."""
@@ -70,19 +71,19 @@ TICKER = _Ticker()
 atexit.register(TICKER.stop)
 
 
-@contextlib.contextmanager
-def deadline(seconds: float, ring: Callable[[], None]) -> Iterator[None]:
-    """Call `ring` and raise Overdue inside the block when it takes longer than `seconds`, again and again until it ends.
+def within(seconds: float, ring: Callable[[], None], work: Callable[[], T]) -> T:
+    """What `work` returns. Calls `ring` and raises Overdue inside of it when it takes longer than `seconds`, again and
+    again until it ends.
 
-    It may be noticed a tick late. Does nothing outside of the main thread, inside of another one, or where somebody else
-    uses the timer.
+    It may be noticed a tick late. There is no limit outside of the main thread, inside of another one, or where somebody
+    else uses the timer.
     """
     free = threading.current_thread() is threading.main_thread() and TICKER.call is None
     if not free or not TICKER.ticks(min(seconds, TICK)):
-        yield
-        return
+        return work()
     TICKER.call = time.monotonic() + seconds, seconds, ring
+    # No context manager, which would cost more than the watch: an interruption has no gap here before the call's end.
     try:
-        yield
+        return work()
     finally:
         TICKER.call = None

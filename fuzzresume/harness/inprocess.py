@@ -5,8 +5,8 @@ Not faithful where unwinding itself writes (lock files, on-disk `finally`): such
 
 from __future__ import annotations
 
-import contextlib
 import copy
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from fuzzresume.contract.commands import Command
 from fuzzresume.contract.observation import Outcome
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.calls import Call, Resident
-from fuzzresume.harness.deadline import DEFAULT_LIMIT, Overdue, deadline
+from fuzzresume.harness.deadline import DEFAULT_LIMIT, Overdue, within
 from fuzzresume.harness.env import Env, Store, Unsupported
 from fuzzresume.harness.ledger import LedgerWriter, MemoryLedger
 from fuzzresume.harness.session import Performed, Session
@@ -34,9 +34,10 @@ class InProcessHost:
 
     def perform(self, call: Call) -> tuple[Outcome, tuple[str, ...]]:
         """Make one call; the hooks are those passed until it returned, or until it was overdue, and the life is dead."""
-        outcome = Outcome("hung", seconds=self._limit)
-        with contextlib.suppress(Overdue), deadline(self._limit, self._ring):
-            outcome = self._resident.perform(call)
+        try:
+            outcome = within(self._limit, self._ring, partial(self._resident.perform, call))
+        except Overdue:
+            self._ring()
         if self._overdue:
             outcome = Outcome("hung", seconds=self._limit)
         return outcome, tuple(self.env.passed)

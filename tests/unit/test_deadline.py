@@ -16,7 +16,7 @@ from fuzzresume.campaign.campaign import Budget, Campaign
 from fuzzresume.campaign.execute import Executor
 from fuzzresume.campaign.points import CrashPoints
 from fuzzresume.contract.commands import Command
-from fuzzresume.harness.deadline import TICKER, Overdue, deadline
+from fuzzresume.harness.deadline import TICKER, Overdue, within
 from fuzzresume.harness.inprocess import InProcessSession
 from fuzzresume.harness.target import Target
 
@@ -44,16 +44,15 @@ class Stubborn:
 @pytest.mark.parametrize("swallows", [0, 1])
 def test_a_wait_is_broken_off(swallows):
     rung = []
-    with pytest.raises(Overdue, match="no reply after"), deadline(0.05, lambda: rung.append(1)):
-        Stubborn(swallows)()
+    with pytest.raises(Overdue, match="no reply after"):
+        within(0.05, lambda: rung.append(1), Stubborn(swallows))
     assert len(rung) == swallows + 1
 
 
 def test_what_ends_in_time_is_not_touched_and_the_timer_stops_by_itself():
     TICKER.stop()
     before = signal.getsignal(signal.SIGALRM)
-    with deadline(5, lambda: pytest.fail("rung")):
-        assert signal.getsignal(signal.SIGALRM) is not before
+    assert within(5, lambda: pytest.fail("rung"), lambda: signal.getsignal(signal.SIGALRM)) is not before
     signal.raise_signal(signal.SIGALRM)  # a tick that finds no call
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
@@ -64,20 +63,18 @@ def test_many_calls_share_one_timer(monkeypatch):
     set_timer, timers = signal.setitimer, []
     monkeypatch.setattr(signal, "setitimer", lambda *how: timers.append(how) or set_timer(*how))
     for _ in range(50):
-        with deadline(30, lambda: pytest.fail("rung")):
-            pass
+        within(30, lambda: pytest.fail("rung"), lambda: None)
     assert len(timers) == 1
-    with pytest.raises(Overdue), deadline(0.05, lambda: None):
-        wait_for_ever()
+    with pytest.raises(Overdue):
+        within(0.05, lambda: None, wait_for_ever)
 
 
 def test_it_does_not_tick_beyond_the_interpreter_s_end():
     script = """
 import atexit, os, signal
 atexit.register(lambda: os._exit(3 if signal.getitimer(signal.ITIMER_REAL)[0] else 0))  # runs last
-from fuzzresume.harness.deadline import deadline
-with deadline(30, lambda: None):
-    assert signal.getitimer(signal.ITIMER_REAL)[0]
+from fuzzresume.harness.deadline import within
+assert within(30, lambda: None, lambda: signal.getitimer(signal.ITIMER_REAL)[0])
 """
     assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
 
@@ -86,8 +83,8 @@ def test_somebody_else_s_timer_is_left_alone():
     TICKER.stop()
     signal.setitimer(signal.ITIMER_REAL, 1000)
     try:
-        with deadline(0.001, lambda: pytest.fail("rung")):
-            assert signal.getitimer(signal.ITIMER_REAL)[0] > 900
+        left = within(0.001, lambda: pytest.fail("rung"), lambda: signal.getitimer(signal.ITIMER_REAL)[0])
+        assert left > 900
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -96,8 +93,7 @@ def test_outside_of_the_main_thread_there_is_none():
     seen = []
 
     def work():
-        with deadline(0.001, lambda: seen.append("rung")):
-            seen.append(TICKER.call)
+        seen.append(within(0.001, lambda: seen.append("rung"), lambda: TICKER.call))
 
     thread = threading.Thread(target=work)
     thread.start()
