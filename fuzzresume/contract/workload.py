@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -72,8 +73,13 @@ class Mark(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Mark:
         """Read what `text` wrote. Raises ValueError on anything else."""
-        task, _, tokens = text.partition(":")
-        return cls(int(task), tuple(tokens.split(",")) if tokens else ())
+        return _mark(text)
+
+
+@lru_cache(maxsize=1024)
+def _mark(text: str) -> Mark:
+    task, _, tokens = text.partition(":")
+    return Mark(int(task), tuple(tokens.split(",")) if tokens else ())
 
 
 @dataclass(frozen=True, slots=True)
