@@ -85,14 +85,11 @@ def coverage(atlas: Atlas, states: Collection[Abstract], pairs: Collection[Pair]
 
 
 def _possible(atlas: Atlas) -> dict[Node, None]:
-    """The nodes that the target came to, and those that an open label may still lead to, the nearest first."""
+    """The nodes that the target came to, and those that an open label can be expected to lead to, the nearest first."""
     seen, todo = {atlas.graph.first: None}, [atlas.graph.first]
     for node in todo:
         for item in atlas.labels(node):
-            onward = [after for after in atlas.went.get((node, item), {}).values() if after is not None]
-            if atlas.open(node, item):
-                onward += atlas.graph.leads(node, item)
-            for after in onward:
+            for _, after, _ in atlas.ways(node, item, foresee=True):
                 if after not in seen:
                     seen[after] = None
                     todo.append(after)

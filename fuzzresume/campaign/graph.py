@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.menu import Abstract, Label, Scope, Spent, abstract, command, menu, spend, token_for
@@ -53,9 +53,22 @@ Choice = tuple[str, str] | None
 """The legal choice that an edge rests on, or None."""
 
 
+@cache
 def assumed(node: Node) -> Node:
     """The certain node of the same state."""
     return _one(node.state, node.crashes, node.specials, node.failed, True)
+
+
+@cache
+def doubted(node: Node) -> Node:
+    """The node of the same state that is in doubt of it."""
+    return _one(node.state, node.crashes, node.specials, node.failed, False)
+
+
+@cache
+def place(node: Node) -> Node:
+    """The node that stands for all of the same state, for searches to look up: to hash a state takes long."""
+    return _one(node.state, 0, (), False, True)
 
 
 Edges = dict[Node, dict[Label, dict[Node, dict[Choice, None]]]]

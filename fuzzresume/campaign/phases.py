@@ -170,6 +170,7 @@ def walk(campaign: Campaign, way: Enumeration | Tour) -> bool:
             way.reached(node, step.label)
     finally:
         campaign.close(run)
+        atlas.learn(run)
     if first is not None and first not in met:
         atlas.missed(first)
     return first is not None

@@ -15,11 +15,10 @@ from fuzzresume.contract.menu import Abstract, Label
 from fuzzresume.harness.session import crash_points
 
 Catalogue = Mapping[Op, tuple[CrashPoint, ...]]
-Place = tuple[object, Label]
 
 
 class CrashPoints:
-    """The crash points of one option set: what is known for each (abstract state, command), and what came of those tried.
+    """The crash points of one option set: what is known for each (abstract state, command).
 
     `catalogue` gives the points of fault-free runs, and is asked once: for commands that never went through in their state.
     `monotone` is the target's capability.
@@ -30,27 +29,29 @@ class CrashPoints:
         self._monotone = monotone
         self._catalogue: Catalogue | None = None
         self._passed: dict[tuple[Abstract, Label], list[CrashPoint]] = {}
-        self._came: dict[Place, dict[CrashPoint, object]] = {}
 
     def passed(self, state: Abstract, item: Label, hooks: tuple[str, ...]) -> None:
         """Remember the hooks that a command passed in a state without dying."""
         if not item.crash and hooks:
             self._passed[state, _plain(item)] = crash_points(hooks)
 
-    def came_to(self, place: Place, point: CrashPoint, after: object) -> None:
-        """Remember where a death at `point` led: a node, or None for a violation."""
-        self._came.setdefault(place, {})[point] = after
+    def untried(self, state: Abstract, item: Label, came: Mapping[CrashPoint, object]) -> list[CrashPoint]:
+        """The next points that can lead elsewhere than those tried, which `came` somewhere (None: to a violation).
 
-    def untried(self, state: Abstract, place: Place) -> CrashPoint | None:
-        """The next point that can lead elsewhere than those tried at `place`, kills first; None when none is left."""
-        points, came = self._points(state, place[1]), self._came.get(place, {})
-        for by in ("kill", "exception"):
-            mine = [point for point in points if point.by == by]
-            if (found := _between(mine, came)) is not None:
-                return found
-            if not self._monotone and (found := _farthest(mine, came)) is not None:
-                return found
-        return None
+        A kill comes first; then an exception, and one in each other task, since the task says what it can leave behind.
+        """
+        points = self._points(state, item)
+        kill = self._next([point for point in points if point.by == "kill"], came)
+        exceptions = [point for point in points if point.by == "exception"]
+        found = [point for point in (kill, self._next(exceptions, came)) if point is not None]
+        if found and found[-1].by == "exception":
+            others = {_task(point): point for point in reversed(exceptions) if point not in came}
+            found += [point for task, point in sorted(others.items()) if task != _task(found[-1])]
+        return found
+
+    def _next(self, points: Sequence[CrashPoint], came: Mapping[CrashPoint, object]) -> CrashPoint | None:
+        found = _between(points, came)
+        return found if found is not None or self._monotone else _farthest(points, came)
 
     def _points(self, state: Abstract, item: Label) -> Sequence[CrashPoint]:
         if (known := self._passed.get((state, _plain(item)))) is not None:
@@ -58,6 +59,10 @@ class CrashPoints:
         if self._catalogue is None:
             self._catalogue = self._ask()
         return self._catalogue.get(item.op, ())
+
+
+def _task(point: CrashPoint) -> str:
+    return point.hook.rpartition(":")[2]
 
 
 def _plain(item: Label) -> Label:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Collection, Iterator
 
 from fuzzresume.campaign.atlas import Atlas, Goal, Step
-from fuzzresume.campaign.graph import Node, Pair
+from fuzzresume.campaign.graph import Node, place
 from fuzzresume.contract.menu import SPECIALS, Label
 
 STEPS = 16
@@ -22,29 +22,36 @@ Found = tuple[Goal, Step]
 """A goal, and the first step of a shortest way to it."""
 
 
-def search(atlas: Atlas, node: Node, offered: Collection[Label], wanted: Wanted, *, foresee: bool) -> Iterator[list[Found]]:
+def search(
+    atlas: Atlas, node: Node, offered: Collection[Label], wanted: Wanted, worth: Wanted, *, foresee: bool
+) -> Iterator[list[Found]]:
     """The goals in order of their distance from `node`, a list for each distance that has any.
 
     `offered` are the labels that this run may send now: what it has no room for, it has no room for later either.
-    `foresee`: also through nodes where nobody stood yet, if the reference says that an open label may lead there.
+    `foresee`: also through nodes where nobody stood yet, if the reference says that an open label may lead there. Among the
+    shortest ways the least bold comes first, then the one with the most commands that are `worth` sending.
     """
     spent = {kind for kind in ("crash", "special") if not any(kind in _spends(item) for item in offered)}
-    level: list[tuple[Node, Step | None]] = [(node, None)]
+    level: dict[Node, tuple[int, int, Step | None]] = {node: (0, 0, None)}
     seen = {node}
     while level:
         goals: list[Found] = []
-        onward: list[tuple[Node, Step | None]] = []
-        for at, first in level:
+        onward: dict[Node, tuple[int, int, Step | None]] = {}
+        for at, (bold, left_out, first) in level.items():
             for item in atlas.labels(at):
                 if item not in offered if first is None else spent & _spends(item):
                     continue
                 step = atlas.next_step(at, item)
                 if step is not None and wanted(at, item) and not (first and atlas.given_up((at, item))):
                     goals.append(((at, item), first or step))
-                for after, way in _leads(atlas, at, item, step, foresee):
-                    if after not in seen:
-                        seen.add(after)
-                        onward.append((after, first or way))
+                worthless = left_out + (not worth(at, item))
+                for way, after, more in atlas.ways(at, item, foresee=foresee):
+                    if after in seen:
+                        continue
+                    found = (bold + more, worthless, first or way)
+                    if after not in onward or found[:2] < onward[after][:2]:
+                        onward[after] = found
+        seen.update(onward)
         if goals:
             yield goals
         level = onward
@@ -55,12 +62,12 @@ def _spends(item: Label) -> set[str]:
     return {kind for kind, spends in (("crash", item.crash), ("special", special)) if spends}
 
 
-def _leads(atlas: Atlas, node: Node, item: Label, untried: Step | None, foresee: bool) -> Iterator[tuple[Node, Step]]:
-    for step, after in atlas.went.get((node, item), {}).items():
-        if after is not None:
-            yield after, step
-    if foresee and untried is not None:
-        yield from ((after, untried) for after in atlas.graph.leads(node, item))
+def _all(node: Node, item: Label) -> bool:
+    return True
+
+
+def _none(node: Node, item: Label) -> bool:
+    return False
 
 
 class Enumeration:
@@ -82,7 +89,7 @@ class Enumeration:
 
     def next(self, node: Node, offered: Collection[Label]) -> Found | None:
         """The nearest open goal, of the kind least often sent."""
-        goals = next(search(self.atlas, node, offered, lambda *_: True, foresee=False), None)
+        goals = next(search(self.atlas, node, offered, _all, _none, foresee=False), None)
         return min(goals, key=lambda found: self.atlas.rareness(found[0])) if goals else None
 
     def reached(self, node: Node, item: Label) -> None:
@@ -109,7 +116,8 @@ class Tour:
     def __init__(self, atlas: Atlas, rng: random.Random) -> None:
         self.atlas = atlas
         self._rng = rng
-        self._pairs: dict[Pair, bool] = {}  # whether it was sent for certain
+        self._sent: dict[Goal, bool] = {}  # by the place: whether for certain
+        self._in_graph: dict[Goal, bool] = {}
         self._drawn: Goal | None = None
         self._far = False
 
@@ -120,36 +128,44 @@ class Tour:
     def next(self, node: Node, offered: Collection[Label]) -> Found | None:
         """The first step towards the drawn goal, then towards the nearest; None when nothing is left ahead of this run.
 
-        Pairs that were never sent come first, then those that were only sent in doubt.
+        Pairs that were never sent come first, then those that were only sent in doubt. Of what was given up, these come
+        first: they can be sent.
         """
         if self._far and self._drawn is not None:
             drawn = self._drawn
-            goals = next(search(self.atlas, node, offered, lambda *goal: goal == drawn, foresee=True), None)
+            goals = next(search(self.atlas, node, offered, lambda *goal: goal == drawn, self._worth, foresee=True), None)
             if goals:
                 return goals[0]
-        for wanted in (self._new, self._doubted):
-            levels = search(self.atlas, node, offered, wanted, foresee=True)
+        for wanted in (self._doubted, self._new) if self.atlas.patient else (self._new, self._doubted):
+            levels = search(self.atlas, node, offered, wanted, self._worth, foresee=True)
             found = [found for goals in levels for found in goals] if self._far else next(levels, [])
             if found:
-                goal, step = self._rarest(found)
+                chosen = self._rarest(found)
                 if self._far:
-                    self._drawn = goal
-                return goal, step
+                    self._drawn = chosen[0]
+                return chosen
         return None
 
     def reached(self, node: Node, item: Label) -> None:
         """A label was sent in a node."""
-        pair = (node.state, item)
-        self._pairs[pair] = node.certain or self._pairs.get(pair, False)
+        pair = (place(node), item)
+        self._sent[pair] = node.certain or self._sent.get(pair, False)
         if (node, item) == self._drawn:
             self._far = False
 
     def _new(self, node: Node, item: Label) -> bool:
-        pair = (node.state, item)
-        return pair not in self._pairs and pair in self.atlas.graph.pairs
+        pair = (place(node), item)
+        if pair in self._sent:
+            return False
+        if pair not in self._in_graph:
+            self._in_graph[pair] = (node.state, item) in self.atlas.graph.pairs
+        return self._in_graph[pair]
 
     def _doubted(self, node: Node, item: Label) -> bool:
-        return node.certain and self._pairs.get((node.state, item)) is False and not self.atlas.was_missed((node, item))
+        return node.certain and self._sent.get((place(node), item)) is False
+
+    def _worth(self, node: Node, item: Label) -> bool:
+        return self._new(node, item) or self._doubted(node, item)
 
     def _rarest(self, found: list[Found]) -> Found:
         rareness = [self.atlas.rareness(goal) for goal, _ in found]

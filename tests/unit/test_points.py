@@ -7,16 +7,14 @@ START = Label("start")
 DYING = START._replace(crash=True)
 HOOKS = tuple(f"write.after:{n}" for n in range(1, 33))
 STATE = ("a state",)
-PLACE = ("a node", DYING)
 
 
 def tried(points, outcome):
     """Die at every point that is worth it; `outcome` says where the n-th hook's death leads."""
-    found = {}
-    while (point := points.untried(STATE, PLACE)) is not None:
-        n = int(point.hook.rpartition(":")[2])
-        found[n] = outcome(n)
-        points.came_to(PLACE, point, found[n])
+    found, came = {}, {}
+    while ahead := points.untried(STATE, DYING, came):
+        n = int(ahead[0].hook.rpartition(":")[2])
+        found[n] = came[ahead[0]] = outcome(n)
     return found
 
 
@@ -53,14 +51,25 @@ def test_where_durable_things_come_and_go_every_point_is_tried_in_the_end():
 def test_exceptions_are_tried_after_kills():
     points = CrashPoints(dict)
     points.passed(STATE, START, ("effect.before:1", "effect.after:1"))
-    kinds = []
-    while (point := points.untried(STATE, PLACE)) is not None:
-        kinds.append(point.by)
-        points.came_to(PLACE, point, "the same")
-    assert kinds == ["kill", "kill", "exception", "exception"]
+    came = {}
+    while ahead := points.untried(STATE, DYING, came):
+        came[ahead[0]] = "the same"
+    assert [point.by for point in came] == ["kill", "kill", "exception", "exception"]
+
+
+def test_an_exception_is_there_for_each_task():
+    """Which task it strikes says what it can leave behind, so a search picks by the task."""
+    points = CrashPoints(dict)
+    points.passed(STATE, START, ("effect.before:1", "effect.after:1", "effect.before:2", "effect.after:2"))
+    ahead = points.untried(STATE, DYING, {})
+    assert [(point.by, point.hook) for point in ahead] == [
+        ("kill", "effect.after:2"),
+        ("exception", "effect.after:2"),
+        ("exception", "effect.before:1"),
+    ]
 
 
 def test_a_state_that_was_never_passed_takes_the_catalogue():
     points = CrashPoints(lambda: {"start": tuple(learnt()._points(STATE, DYING))})
-    assert points.untried(STATE, PLACE) is not None
-    assert points.untried(STATE, ("a node", Label("recover", crash=True))) is None
+    assert points.untried(STATE, DYING, {})
+    assert points.untried(STATE, Label("recover", crash=True), {}) == []
