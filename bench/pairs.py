@@ -2,8 +2,9 @@
 
 All stay with the default options and with the bounds of the tour's runs, in process, and learn from each run which legal
 choices the target makes. The pairs are those of the reference's graph at the default bounds; one is reached for certain
-where what was observed left no doubt of the state. 100 % are those that any run of any method reached in this benchmark: no
-engine goes every legal way, so no target shows all of the graph.
+where what was observed left no doubt of the state. 100 % are those that any run of any method reached for certain in this
+benchmark: no engine goes every legal way, so no target shows all of the graph, and what was only ever met in doubt may have
+been a wrong guess.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from fuzzresume.contract.commands import CrashPoint
 from fuzzresume.contract.menu import Label, abstract, label
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.choices import Choices
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import Run, profile_of, scope_of
 from fuzzresume.harness.target import Target as Subject
@@ -99,7 +101,7 @@ def tour(adapter: str, seed: int, most: int) -> Reached:
 def walks(adapter: str, seed: int, most: int) -> Reached:
     """Uniform random walks: each command is drawn from those offered, with its crash point and its damage."""
     rng, reached = random.Random(seed), Reached()
-    policy: dict[str, set[str]] = {}
+    choices = Choices()
     with place() as folder:
         subject = Subject(load_adapter(adapter))
         executor = Executor(Reference(WORKLOAD), folder)
@@ -107,7 +109,7 @@ def walks(adapter: str, seed: int, most: int) -> Reached:
         for reached.runs in range(1, most + 1):
             scope = scope_of(can, crashes=CRASHES, specials=SPECIALS)
             run = executor.open(subject, scope=scope, profile=profile_of(can))
-            run.policy = policy
+            run.choices = choices
             for _ in range(STEPS):
                 if not (offered := run.offer()):
                     break
@@ -115,7 +117,7 @@ def walks(adapter: str, seed: int, most: int) -> Reached:
                 crash = rng.choice(points[chosen.op]) if chosen.crash and points.get(chosen.op) else None
                 _send(reached, run, chosen, crash, rng.choice(can.tamper) if chosen.op == "tamper" else None)
             executor.close(run)
-            run.teach(policy)
+            choices.learn(run.monitor)
     return reached
 
 
@@ -124,7 +126,7 @@ def hypothesis(adapter_: str, seed: int, most_: int) -> Reached:
     reached = Reached()
     subject = Subject(load_adapter(adapter_))
     with place() as folder:
-        policy: dict[str, set[str]] = {}
+        choices = Choices()
 
         class Machine(PlainMachine):
             adapter = adapter_
@@ -136,13 +138,13 @@ def hypothesis(adapter_: str, seed: int, most_: int) -> Reached:
             def begin(self, target: Subject) -> Run:
                 """A run that knows what was learnt."""
                 run = super().begin(target)
-                run.policy = policy
+                run.choices = choices
                 return run
 
             def end(self, run: Run) -> None:
                 """Learn from it."""
                 super().end(run)
-                run.teach(policy)
+                choices.learn(run.monitor)
 
             def send(self, run: Run, chosen: Label, crash: CrashPoint | None, kind: str | None) -> None:
                 """Send it, and date the pair."""
@@ -196,9 +198,9 @@ def _rows(adapter: str, found: dict[str, list[Reached]], most: int) -> list[Row]
         " for certain": {way: [one.certain for one in reached] for way, reached in found.items()},
         "": {way: [one.at_all for one in reached] for way, reached in found.items()},
     }
+    pairs = graph & {pair for reached in found.values() for one in reached for pair in one.certain}
     rows: list[Row] = []
     for how, firsts in ways.items():
-        pairs = graph & {pair for reached in firsts.values() for first in reached for pair in first}
         figures: dict[str, tuple[str, Callable[[Dated], float]]] = {
             f"runs until 100 % of {len(pairs)} pairs{how}": ("runs", lambda one: one.until(1)),
             f"runs until 99 %{how}": ("runs", lambda one: one.until(0.99)),

@@ -106,7 +106,7 @@ class Atlas:
 
     def learn(self, run: Run) -> None:
         """A run is over: what it tells of the target's choices."""
-        if self.outlook.learn(run):
+        if self.outlook.learn(run.choices):
             self._ways.clear()
 
     def refuse(self, node: Node, item: Label, why: str) -> None:

@@ -42,6 +42,7 @@ from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
 from fuzzresume.contract.trace import Trace
+from fuzzresume.harness.choices import Choices
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.run import Run, profile_of, scope_of
 from fuzzresume.harness.sessions import Mode
@@ -114,8 +115,8 @@ class Campaign:
         ]
         names = (self.regress.name, *(phase.name for phase in self.phases))
         self.counts = {name: PhaseCount(name) for name in names}
-        self.policy: dict[str, set[str]] = {}
-        self.policies: dict[str, dict[str, set[str]]] = {}
+        self.choices = Choices()
+        self.choices_by: dict[str, Choices] = {}
         self.reached: set[Pair] = set()
         self.certain: set[Pair] = set()
         self.states: set[Abstract] = set()
@@ -149,7 +150,7 @@ class Campaign:
         scope = scope_of(can, crashes=crashes, specials=specials)
         executor = self.executor.on(reference or self.reference)
         run = executor.open(target, mode, scope=scope, profile=self._profile(target))
-        run.policy = self.policies.setdefault(options_text(target.options), {})
+        run.choices = self.choices_by.setdefault(options_text(target.options), Choices())
         if run.reference is self.reference:
             self.states.add(abstract(run.state))
         return run
@@ -179,8 +180,8 @@ class Campaign:
         """End a run: count it, look into its violation, tell the handlers. Without `look`, no finding comes of it."""
         self.executor.close(run)
         self.tally.run(run.monitor.exchanges)
-        for policy in (self.policy, self.policies[options_text(run.session.target.options)]):
-            run.teach(policy)
+        for choices in (self.choices, self.choices_by[options_text(run.session.target.options)]):
+            choices.learn(run.monitor)
         if run.hung and run.monitor.exchanges and run.monitor.exchanges[-1][1].outcome.kind == "hung":
             self.troubles.append(f"run {self.runs} hung at {run.monitor.exchanges[-1][0].op}")
         elif look and (run.violation is not None or run.monitor.deviated):
@@ -235,7 +236,7 @@ class Campaign:
         return TargetReport(
             self.target,
             verdicts(self.tally, can, [*found, *self.collector.known]),
-            {choice: " | ".join(sorted(values)) for choice, values in sorted(self.policy.items())},
+            {choice: " | ".join(sorted(values)) for choice, values in sorted(self.choices.told.items())},
             found,
             self.progress(),
             self.troubles,

@@ -21,7 +21,7 @@ from fuzzresume.contract.explain import explain
 from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.menu import label
-from fuzzresume.contract.monitor import Exchange, Violation, judge, replay
+from fuzzresume.contract.monitor import Exchange, Violation, explainable, judge
 from fuzzresume.contract.reference import Reference
 from fuzzresume.harness.run import profile_of
 from fuzzresume.harness.target import Target
@@ -109,7 +109,7 @@ class Collector:
         everything = (*self.findings, *self.known)
         group = [f for f in everything if len(f.explained_by) == 1 and (f.verdict == "documented") == excuse]
         switches = frozenset(name for f in group for names in f.explained_by for name in names)
-        if not switches or not replay(reference, diagnosis.violation.sights, switches):
+        if not switches or not explainable(reference, diagnosis.violation.sights, switches):
             return None
         return next((f for f in group if f.property_name == diagnosis.anomaly.property), group[0])
 

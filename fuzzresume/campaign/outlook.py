@@ -11,7 +11,7 @@ from typing import Any
 
 from fuzzresume.campaign.graph import Choice, Node
 from fuzzresume.contract.commands import CrashPoint
-from fuzzresume.harness.run import Run
+from fuzzresume.harness.choices import Choices
 
 
 class Outlook:
@@ -19,23 +19,11 @@ class Outlook:
 
     def __init__(self, *, records: bool) -> None:
         self._records = records
-        self._left: dict[str, frozenset[str]] = {}
         self._choices: Mapping[str, frozenset[str]] = {}
 
-    def learn(self, run: Run) -> bool:
-        """A run is over: it may tell a choice, or leave only some values of it. Whether anything is new.
-
-        Of what runs left, the values count that explain all of them; where none does, the target chooses now this, now that.
-        """
-        left: dict[str, set[str]] = {}
-        for world in run.monitor.worlds:
-            for choice, value in world.policy:
-                left.setdefault(choice, set()).add(value)
-        for choice, values in left.items():
-            before = self._left.get(choice, frozenset(values))
-            self._left[choice] = before & values or before | values
-        choices = {**self._left, **{choice: frozenset(values) for choice, values in run.policy.items()}}
-        new, self._choices = choices != self._choices, choices
+    def learn(self, choices: Choices) -> bool:
+        """What the target was seen to choose so far. Whether anything is new."""
+        new, self._choices = choices.values != self._choices, choices.values
         return new
 
     def chooses(self, choices: Collection[Choice]) -> bool:

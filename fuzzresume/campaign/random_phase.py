@@ -23,6 +23,7 @@ from fuzzresume.contract.commands import CrashPoint, Op
 from fuzzresume.contract.menu import Label, abstract
 from fuzzresume.contract.monitor import Violation
 from fuzzresume.harness.adapter import Adapter
+from fuzzresume.harness.choices import Choices
 from fuzzresume.harness.run import Run
 from fuzzresume.harness.target import Target
 from fuzzresume.machines.linear import LinearMachine
@@ -42,7 +43,7 @@ def random_phase(campaign: Campaign) -> None:
 
     What was reached and learnt before the batch is what steers it: Hypothesis wants the same choices to mean the same.
     """
-    reached, policies = frozenset(campaign.reached), copy.deepcopy(campaign.policies)
+    reached, choices = frozenset(campaign.reached), copy.deepcopy(campaign.choices_by)
 
     class Machine(LinearMachine):
         options = campaign.pinned
@@ -59,7 +60,7 @@ def random_phase(campaign: Campaign) -> None:
             if campaign.spent:
                 return None
             run = campaign.open(target, crashes=2, specials=2)
-            run.policy = policies.get(options_text(target.options), {})
+            run.choices = choices.get(options_text(target.options), Choices())
             return run
 
         def prefer(self, run: Run, offered: list[Label]) -> list[Label]:

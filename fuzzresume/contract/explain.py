@@ -12,7 +12,7 @@ from itertools import combinations
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import FAULTS, NONE
 from fuzzresume.contract.life import Faults
-from fuzzresume.contract.monitor import FIRST, Sight, World, replay
+from fuzzresume.contract.monitor import FIRST, Sight, World, explainable, replay
 from fuzzresume.contract.reference import Reference
 
 Explanation = tuple[tuple[str, ...], ...]
@@ -35,7 +35,7 @@ def explain(reference: Reference, trace: Sequence[Sight], profile: Faults = NONE
         for names in combinations(strikes, size):
             # Until one of them can strike the worlds are the profile's own, and where those have died nothing helps.
             first = min(strikes[name] for name in names)
-            if first < len(before) and replay(reference, trace[first:], profile | frozenset(names), before[first]):
+            if first < len(before) and explainable(reference, trace[first:], profile | frozenset(names), before[first]):
                 found.append(names)
         if found:
             return _of_racing(trace, found)

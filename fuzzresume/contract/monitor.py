@@ -7,7 +7,7 @@ set of worlds goes on where the contract's own set has died, so what comes after
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -232,3 +232,22 @@ def replay(
         if not worlds:
             break
     return worlds
+
+
+def explainable(reference: Reference, trace: Sequence[Sight], faults: Faults, worlds: Iterable[World] = FIRST) -> bool:
+    """Whether any world explains a whole trace under `faults`: `replay` for who needs but one, and so goes depth first.
+
+    Where several mechanisms strike again and again there are thousands of worlds on the way.
+    """
+    todo = [(0, world) for world in worlds]
+    seen = set(todo)
+    while todo:
+        index, world = todo.pop()
+        if index == len(trace):
+            return True
+        command, sight = trace[index]
+        onward = dict.fromkeys((index + 1, after) for after, _ in advance(reference, (world,), command, sight, faults))
+        new = [place for place in onward if place not in seen]
+        seen.update(new)
+        todo += reversed(new)
+    return False

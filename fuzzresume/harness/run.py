@@ -5,7 +5,7 @@ Everything that sends commands, a machine, a tour, a replay or the minimiser, go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fuzzresume.contract.commands import Command, CrashPoint
@@ -18,6 +18,7 @@ from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
 from fuzzresume.contract.workload import Question, Token
 from fuzzresume.harness.adapter import Capabilities
+from fuzzresume.harness.choices import Choices
 from fuzzresume.harness.env import Unsupported
 from fuzzresume.harness.sessions import AnySession
 
@@ -46,8 +47,8 @@ def profile_of(capabilities: Capabilities) -> Faults:
 class Run:
     """A session and its monitor. `send` executes and judges; `offer` says what to send next.
 
-    `policy` are the legal choices that the target was seen to make in other runs: of several worlds that explain this one,
-    those that rest on them are the likelier.
+    `choices` are what the target was seen to choose in other runs: of several worlds that explain this one, those that rest
+    on the same are the likelier.
     """
 
     session: AnySession
@@ -58,7 +59,7 @@ class Run:
     violation: Violation | None = None
     unsupported: dict[Label, str] = field(default_factory=dict)
     hung: bool = False
-    policy: Mapping[str, set[str]] = field(default_factory=dict)
+    choices: Choices = field(default_factory=Choices)
 
     def __post_init__(self) -> None:
         self.monitor = Monitor(self.reference, self.profile)
@@ -68,7 +69,7 @@ class Run:
     def state(self) -> State:
         """The likeliest of the worlds that explain the run: the generators' idea of where it stands."""
         worlds = self.monitor.worlds
-        return worlds[0].state if len(worlds) == 1 or not self.policy else min(worlds, key=self._unlike).state
+        return worlds[0].state if len(worlds) == 1 else min(worlds, key=self._unlike).state
 
     @property
     def certain(self) -> bool:
@@ -83,7 +84,7 @@ class Run:
 
     def _unlike(self, world: World) -> int:
         """How many of the choices that a world rests on the target was not seen to make."""
-        return sum(value not in self.policy.get(choice, (value,)) for choice, value in world.policy)
+        return sum(not self.choices.makes(choice, value) for choice, value in world.policy)
 
     @property
     def over(self) -> bool:
@@ -122,13 +123,6 @@ class Run:
         if sent.token is not None and sent.op in ("resume", "redeliver"):
             self._last_token[sent.token.question] = sent.token
         return observation
-
-    def teach(self, policy: dict[str, set[str]]) -> None:
-        """Add to `policy` what the target was seen to choose in this run."""
-        for choice, values in self.monitor.notes.items():
-            policy.setdefault(choice, set()).update(values)
-        for choice, value in self.monitor.policy.items():
-            policy.setdefault(choice, set()).add(value)
 
     def replay(self, commands: Iterable[Command]) -> Violation | None:
         """Send a fixed list of commands until one violates. Raises Unsupported as `send` does."""

@@ -5,6 +5,8 @@ from contract_runs import FIRST, KILLED, MARKS, Q1, Q2, REFERENCE, SECOND, START
 
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.explain import explain
+from fuzzresume.contract.faults import SEQUENTIAL
+from fuzzresume.contract.monitor import explainable, replay, sights
 from fuzzresume.contract.properties import attribute
 from fuzzresume.contract.workload import Mark, Question, Token
 
@@ -331,6 +333,15 @@ def test_a_choice_is_constant():
     monitor, violation = judge_run(*WHOLE, fork, died)
     assert violation is None
     assert monitor.policy["latest"] == "trunk"
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_one_world_is_enough_to_explain(name):
+    exchanges, _, switch = BROKEN[name]
+    trace = sights(exchanges)
+    assert not explainable(REFERENCE, trace, frozenset())
+    for faults in ({switch} - {None}, set(SEQUENTIAL)):
+        assert explainable(REFERENCE, trace, frozenset(faults)) == bool(replay(REFERENCE, trace, frozenset(faults)))
 
 
 def test_unexplained():

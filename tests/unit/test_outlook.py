@@ -16,6 +16,7 @@ from fuzzresume.contract.monitor import World
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import State
 from fuzzresume.contract.workload import Workload
+from fuzzresume.harness.choices import Choices
 
 TRUNK, FORK, MOVED = (("latest", value) for value in ("trunk", "fork", "moved"))
 BEFORE_2, AFTER_3 = CrashPoint("effect.before:2", 1), CrashPoint("effect.after:3", 1)
@@ -32,9 +33,11 @@ def atlas(loose):
     return Atlas(target, lambda: loose, CrashPoints(dict), random.Random(0), loose=True)
 
 
-def ran(*worlds, policy=None):
+def ran(*worlds):
     """A run that ended in these worlds, given by the choices that each rests on."""
-    return SimpleNamespace(monitor=SimpleNamespace(worlds=[World(State(), world) for world in worlds]), policy=policy or {})
+    choices = Choices()
+    choices.learn(SimpleNamespace(worlds=[World(State(), world) for world in worlds], notes={}, policy={}))
+    return SimpleNamespace(choices=choices)
 
 
 def sent(graph, node, text):
@@ -50,30 +53,13 @@ def forks(graph):
     return parked, item, {node.state[2]: node for node in made}
 
 
-def test_before_anything_is_known_every_choice_is_expected():
-    assert Outlook(records=True).chooses([TRUNK])
-
-
-def test_what_no_run_leaves_open_is_not_expected():
+def test_what_a_target_does_not_choose_is_not_expected():
     outlook = Outlook(records=True)
-    assert outlook.learn(ran((FORK,), (MOVED,)))
+    assert outlook.chooses([TRUNK])
+    known = ran((FORK,), (MOVED,)).choices
+    assert outlook.learn(known) and not outlook.learn(known)
     assert outlook.chooses([FORK]) and outlook.chooses([MOVED]) and not outlook.chooses([TRUNK])
     assert outlook.chooses([TRUNK, None]), "what rests on no choice is always possible"
-    assert not outlook.learn(ran((FORK,), (MOVED,), (TRUNK,))), "a run that leaves everything open says nothing"
-    assert not outlook.chooses([TRUNK])
-
-
-def test_a_target_that_chooses_now_this_now_that_may_do_either():
-    outlook = Outlook(records=True)
-    outlook.learn(ran((FORK,)))
-    outlook.learn(ran((TRUNK,)))
-    assert outlook.chooses([FORK]) and outlook.chooses([TRUNK]) and not outlook.chooses([MOVED])
-
-
-def test_a_choice_that_was_told_counts():
-    outlook = Outlook(records=True)
-    outlook.learn(ran((), policy={"recover@completed": {"refused"}}))
-    assert not outlook.chooses([("recover@completed", "completed")])
 
 
 def deaths(graph):
