@@ -22,6 +22,7 @@ from psycopg.rows import dict_row, tuple_row
 
 from fuzzresume.adapters._langgraph_store import Lineage, Writes, loaded
 from fuzzresume.adapters._postgres import connect, reaching, started
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Store, Unsupported
 from fuzzresume.harness.snapshot import Snapshot
 
@@ -213,7 +214,8 @@ _DAMAGE: Mapping[str, str] = {
         " WHERE checkpoint_id = %s AND jsonb_exists(checkpoint -> 'channel_values', 'note')"
     ),
     "wrong-type": (
-        "UPDATE {schema}.checkpoints SET checkpoint = jsonb_set(checkpoint, array['channel_values', 'note'], '17')"
+        "UPDATE {schema}.checkpoints SET checkpoint"
+        f" = jsonb_set(checkpoint, array['channel_values', 'note'], '{WRONG_TYPE}')"
         " WHERE checkpoint_id = %s AND jsonb_exists(checkpoint -> 'channel_values', 'note')"
     ),
 }

@@ -17,6 +17,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from fuzzresume.contract.observation import Frontier
 from fuzzresume.contract.workload import Mark
+from fuzzresume.harness.adapter import WRONG_TYPE
 from fuzzresume.harness.env import Store, Unsupported
 from fuzzresume.harness.target import StoreUnavailable
 
@@ -311,5 +312,5 @@ def _damaged(type_: str, content: bytes, kind: str) -> tuple[str, bytes]:
     if kind == "dropped-field":
         del checkpoint["channel_values"]["note"]
     else:
-        checkpoint["channel_values"]["note"] = 17
+        checkpoint["channel_values"]["note"] = WRONG_TYPE
     return _SERDE.dumps_typed(checkpoint)

@@ -198,7 +198,7 @@ def test_damage_is_what_its_kind_says(new_run: Callable[..., Run], api: str) -> 
             found = reader.values(head or "", ("marks", "note"))
         assert {name: found.get(name, "gone") for name in ("marks", "note")} == {
             "marks": ["1"],
-            "note": {"dropped-field": "gone", "wrong-type": 17}[kind],
+            "note": {"dropped-field": "gone", "wrong-type": 18}[kind],
         }
 
 

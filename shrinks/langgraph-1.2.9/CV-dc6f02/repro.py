@@ -113,7 +113,7 @@ def change_type():
         query = "SELECT checkpoint_id, type, checkpoint FROM checkpoints ORDER BY checkpoint_id DESC LIMIT 1"
         newest, kind, content = store.execute(query).fetchone()
         checkpoint = JsonPlusSerializer().loads_typed((kind, content))
-        checkpoint["channel_values"]["note"] = 17
+        checkpoint["channel_values"]["note"] = 18
         kind, content = JsonPlusSerializer().dumps_typed(checkpoint)
         update = "UPDATE checkpoints SET type = ?, checkpoint = ? WHERE checkpoint_id = ?"
         store.execute(update, (kind, content, newest))
