@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -32,10 +31,11 @@ class Numbering:
         """A call has loaded or put that checkpoint."""
         self._positions[RACER.get()] = checkpoint
 
-    @cached_property
+    @property
     def _positions(self) -> dict[int | None, str | None]:
-        """Each racer has its own."""
-        return {}
+        """Each racer has its own; of racing threads one makes the table for all."""
+        found: dict[int | None, str | None] = vars(self).setdefault("positions", {})
+        return found
 
     def notice_others(self) -> None:
         """What this life draws next is later than what other processes have written while it stood at a hook."""

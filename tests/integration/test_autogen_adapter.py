@@ -388,4 +388,8 @@ def test_a_single_agent_that_remembers_is_safe_where_teams_are_not() -> None:
     report, _ = campaign("autogen", {"team": "roundrobin"}, seed=0, runs=30)
     verdicts = {name: verdict.verdict for name, verdict in report.verdicts.items()}
     assert verdicts["PC"] == verdicts["RS"] == verdicts["RD"] == "holds" and verdicts["EO"] == "documented"
-    assert {names for f in report.findings for names in f.explained_by} == {("LateRecord",), ("Misroute",)}
+    assert {names for f in report.findings for names in f.explained_by} == {
+        ("LateRecord",),
+        ("Misroute",),
+        ("TamperAccept",),
+    }
