@@ -124,7 +124,7 @@ def test_a_command_that_never_returns_has_hung():
 
 
 def test_a_campaign_goes_on_after_a_hang(monkeypatch):
-    monkeypatch.setattr(CrashPoints, "untried", lambda *_: None)  # the catalogue's own recoveries would have to time out too
+    monkeypatch.setattr(CrashPoints, "untried", lambda *_: [])  # the catalogue's own recoveries would have to time out too
     with tempfile.TemporaryDirectory() as folder:
         executor = Executor(REFERENCE, Path(folder), limit=1)
         report = Campaign(Target(Blocks()), {}, executor, 0, Budget(None, 7), chosen=("enumerate",)).run()
