@@ -12,8 +12,11 @@ from fuzzresume.harness.target import parse_target
 
 REFERENCE = Reference(Workload.linear())
 
+SMALL = Reference(Workload.linear(2, {2: 1}))
+"""For what a campaign says whatever the workload is: a tenth of the states and pairs."""
 
-def campaign(target, pinned, seed, runs, seconds=None, zygotes=None, **more):
+
+def campaign(target, pinned, seed, runs, seconds=None, zygotes=None, reference=REFERENCE, **more):
     """(executor's report, all events) of one campaign of a target, named or given. Without `zygotes` nothing races."""
     events = []
 
@@ -23,7 +26,7 @@ def campaign(target, pinned, seed, runs, seconds=None, zygotes=None, **more):
 
     target = parse_target(target, pinned) if isinstance(target, str) else target
     with tempfile.TemporaryDirectory() as folder:
-        executor = Executor(REFERENCE, Path(folder), zygotes)
+        executor = Executor(reference, Path(folder), zygotes)
         report = Campaign(target, pinned, executor, seed, Budget(seconds, runs), [Listener()], **more).run()
     return report, events
 

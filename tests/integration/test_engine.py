@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from campaigns import campaign
+from campaigns import SMALL, campaign
 
 from fuzzresume.adapters.durable.alone import Alone
 from fuzzresume.adapters.durable.engine import Engine
@@ -65,7 +65,8 @@ def test_the_sentence_of_a_conforming_target(conforming):
 
 
 def test_the_sentence_of_a_violating_target():
-    report, _ = campaign("mutant", {"fault": "ForkIgnore"}, seed=0, runs=3000, chosen=("enumerate", "tour", "minimise"))
+    phases = ("enumerate", "tour", "minimise")
+    report, _ = campaign("mutant", {"fault": "ForkIgnore"}, seed=0, runs=3000, chosen=phases, reference=SMALL)
     (states, all_states), (pairs, all_pairs) = report.coverage.states, report.coverage.pairs
     assert sentence(report) == (
         "mutant@0.1.0: Every transition of the reference that a way is known to on this target was exercised "
@@ -78,7 +79,7 @@ def test_the_sentence_of_a_violating_target():
 
 
 def test_what_lies_beyond_a_violation_is_unreached_for_that_reason():
-    report, _ = campaign("mutant", {"fault": "ParkLost"}, seed=0, runs=120, chosen=("tour",))
+    report, _ = campaign("mutant", {"fault": "ParkLost"}, seed=0, runs=30, chosen=("tour",))
     assert any(pair.why.startswith("a violation at `recover") for pair in report.coverage.unreached)
 
 
@@ -102,27 +103,27 @@ def test_one_run_is_always_made():
 
 
 def test_phases_take_turns_by_their_shares():
-    report, _ = campaign("reference", {}, seed=3, runs=200)
+    report, _ = campaign("reference", {}, seed=3, runs=60)
     runs = {count.name: count.runs for count in report.phases}
     assert runs["tour"] > runs["random"] > 0 and runs["enumerate"] > 0 and sum(runs.values()) == report.progress.runs
 
 
 def test_without_minimise_a_trace_stays_as_it_was_found():
-    raw, _ = campaign("mutant", {"fault": "RestartMix"}, seed=4, runs=60, chosen=("tour",))
-    small, _ = campaign("mutant", {"fault": "RestartMix"}, seed=4, runs=60, chosen=("tour", "minimise"))
+    raw, _ = campaign("mutant", {"fault": "RestartMix"}, seed=4, runs=20, chosen=("tour",))
+    small, _ = campaign("mutant", {"fault": "RestartMix"}, seed=4, runs=20, chosen=("tour", "minimise"))
     assert not raw.findings[0].minimal and raw.findings[0].executions == 0
     assert small.findings[0].minimal and len(small.findings[0].commands) <= len(raw.findings[0].commands)
 
 
 @pytest.fixture(scope="module")
 def known():
-    report, _ = campaign("mutant", {"fault": "ForkIgnore"}, seed=0, runs=100)
+    report, _ = campaign("mutant", {"fault": "ForkIgnore"}, seed=0, runs=20)
     (finding,) = report.findings
     return loads(dumps(finding.to_trace()))
 
 
 def test_a_known_finding_is_looked_past(known):
-    report, events = campaign("mutant", {"fault": "ForkIgnore"}, seed=1, runs=100, known=[known])
+    report, events = campaign("mutant", {"fault": "ForkIgnore"}, seed=1, runs=40, known=[known])
     assert report.findings == []
     assert [(f.known, f.seen > 1) for f in report.known] == [(known.found.id, True)]
     (checked,) = [event.checked for event in events if isinstance(event, KnownChecked)]
@@ -141,7 +142,7 @@ def test_what_is_not_known_is_found_beyond(known):
         def faults(self, options):
             return both()
 
-    report, _ = campaign(Target(Two()), {}, seed=1, runs=100, known=[replace(known, options={})], chosen=IN_TREE)
+    report, _ = campaign(Target(Two()), {}, seed=1, runs=40, known=[replace(known, options={})], chosen=IN_TREE)
     assert [f.known for f in report.known] == [known.found.id]
     assert [f.explained_by for f in report.findings] == [(("RestartMix",),)]
 
@@ -154,7 +155,7 @@ def both():
 
 def test_a_known_finding_that_is_gone_is_said_to_be_gone(known):
     report, events = campaign(
-        "mutant", {"fault": "RestartMix"}, seed=1, runs=60, known=[replace(known, options={"fault": "RestartMix"})]
+        "mutant", {"fault": "RestartMix"}, seed=1, runs=30, known=[replace(known, options={"fault": "RestartMix"})]
     )
     assert [event.checked.outcome for event in events if isinstance(event, KnownChecked)] == ["no longer shows"]
     assert report.known == [] and [f.explained_by for f in report.findings] == [(("RestartMix",),)]
@@ -177,7 +178,7 @@ class Moody(DurableAdapter):
 
 
 def test_a_finding_that_comes_and_goes_is_flaky_and_says_where():
-    report, _ = campaign(Target(Moody()), {}, seed=0, runs=60, chosen=IN_TREE)
+    report, _ = campaign(Target(Moody()), {}, seed=0, runs=30, chosen=IN_TREE)
     assert report.findings and all(f.flaky for f in report.findings)
     finding = report.findings[0]
     assert finding.flaky.startswith("flaky (") and " of 5): command " in finding.flaky and "instead of" in finding.flaky
