@@ -7,13 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import command_line
 import pytest
 
 FUZZRESUME = [sys.executable, "-m", "fuzzresume"]
 
 
 def run(*args, cwd=None, check=None):
-    done = subprocess.run([*FUZZRESUME, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = command_line.run(*args, cwd=cwd)
     if check is not None:
         assert done.returncode == check, done.stdout + done.stderr
     return done
@@ -128,7 +129,7 @@ def test_a_json_file_that_is_a_folder(tmp_path):
 
 def test_a_closed_terminal_is_no_violation(tmp_path):
     report = tmp_path / "campaign.json"
-    args = ["fuzz", "reference", "--max-runs", "30", "--json", str(report), "--out", str(tmp_path / "out")]
+    args = ["fuzz", "reference", "--max-runs", "10", "--json", str(report), "--out", str(tmp_path / "out")]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run([*FUZZRESUME, *args], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
@@ -151,8 +152,8 @@ def test_targets():
 
 def test_a_mutant_is_found_shown_and_replayed_from_elsewhere(tmp_path):
     out, report = tmp_path / "out", tmp_path / "campaign.json"
-    args = ("fuzz", "mutant", "-o", "fault=ForkIgnore", "--max-runs", 60, "--seed", 3, "--out", out, "--json", report)
-    run(*args, cwd=tmp_path, check=1)
+    args = ("fuzz", "mutant", "-o", "fault=ForkIgnore", "--max-runs", 20, "--seed", 3, "--no-tlc")
+    run(*args, "--out", out, "--json", report, cwd=tmp_path, check=1)
     campaign = json.loads(report.read_text())
     assert campaign["schema"] == "fuzzresume.campaign/1" and campaign["exit_code"] == 1
     (target,) = campaign["targets"]
@@ -177,7 +178,8 @@ def test_a_mutant_is_found_shown_and_replayed_from_elsewhere(tmp_path):
 def test_the_same_seed_gives_the_same_file(tmp_path):
     def campaign(name):
         path = tmp_path / name
-        run("fuzz", "mutant", "-o", "fault=Misroute", "--max-runs", 40, "--json", path, "--out", tmp_path / "out", check=1)
+        args = ("fuzz", "mutant", "-o", "fault=Misroute", "--max-runs", 25, "--no-tlc")
+        run(*args, "--json", path, "--out", tmp_path / "out", check=1)
         document = json.loads(path.read_text())
         for target in document["targets"]:
             del target["seconds"]
@@ -222,8 +224,8 @@ def test_a_profile_that_is_not_there(tmp_path):
 
 def test_known_findings_do_not_fail_and_are_a_line_each(tmp_path):
     common = ["fuzz", "mutant", "-o", "fault=ForkIgnore", "--no-tlc"]
-    run(*common, "--max-runs", 60, "--out", tmp_path / "first", check=1)
-    again = [*common, "--seed", 1, "--max-runs", 300, "--out", tmp_path / "second", "--json", tmp_path / "two.json"]
+    run(*common, "--max-runs", 10, "--out", tmp_path / "first", check=1)
+    again = [*common, "--seed", 1, "--max-runs", 100, "--out", tmp_path / "second", "--json", tmp_path / "two.json"]
     done = run(*again, "--profile", tmp_path / "first", check=0)
     (target,) = json.loads((tmp_path / "two.json").read_text())["targets"]
     (known,) = target["known"]
@@ -248,7 +250,7 @@ def test_the_report_says_what_was_covered(tmp_path):
 
 def test_a_trace_from_elsewhere_is_shrunk(tmp_path):
     out = tmp_path / "raw"
-    run("fuzz", "mutant", "-o", "fault=RestartMix", "--phases", "tour", "--max-runs", 60, "--no-tlc", "--out", out, check=1)
+    run("fuzz", "mutant", "-o", "fault=RestartMix", "--phases", "tour", "--max-runs", 20, "--no-tlc", "--out", out, check=1)
     (raw,) = out.rglob("*.json")
     before = raw.read_bytes()
     done = run("shrink", raw, check=1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import command_line
 import pytest
 from campaigns import campaign
 
@@ -25,8 +25,7 @@ WITHOUT_MINIMISING = ("enumerate", "tour")
 
 
 def matrix(*args: object, cwd: Path, code: int) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "fuzzresume", "matrix", *map(str, args)]
-    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = command_line.run("matrix", *args, cwd=cwd)
     assert done.returncode == code and "Traceback" not in done.stderr, done.stdout + done.stderr
     return done
 

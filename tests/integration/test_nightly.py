@@ -2,9 +2,8 @@
 
 import json
 import signal
-import subprocess
-import sys
 
+import command_line
 import pytest
 from junitparser import JUnitXml
 from killed_nights import Recorded, kill_nights, night, prepare
@@ -36,8 +35,7 @@ def nightly(tmp_path, monkeypatch):
     monkeypatch.setenv("FUZZRESUME_CACHE", str(tmp_path / "cache"))
 
     def call(*arguments, folder=tmp_path):
-        command = [sys.executable, "-m", "fuzzresume", "nightly", *map(str, arguments)]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+        return command_line.run("nightly", *arguments, cwd=folder)
 
     return call
 

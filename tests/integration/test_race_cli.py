@@ -1,18 +1,15 @@
 """`fuzzresume race`, from outside."""
 
 import json
-import subprocess
-import sys
 
+import command_line
 import pytest
 
 QUICK = ("--times", "2", "--gate", "0", "--jitter", "0")
 
 
 def race(*arguments, check):
-    done = subprocess.run(
-        [sys.executable, "-m", "fuzzresume", "race", *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
+    done = command_line.run("race", *arguments)
     assert done.returncode == check, done.stdout + done.stderr
     return done
 

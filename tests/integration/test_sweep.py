@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import command_line
 import pytest
 
 from fuzzresume.campaign.sweep.compare import differences
@@ -22,8 +21,7 @@ TWO_GATES = Workload.linear(2, {1: 1, 2: 1})
 
 
 def command(*args: object, cwd: Path, code: int) -> str:
-    words = [sys.executable, "-m", "fuzzresume", "sweep", *map(str, args)]
-    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = command_line.run("sweep", *args, cwd=cwd)
     assert done.returncode == code and "Traceback" not in done.stderr, done.stdout + done.stderr
     return done.stdout if code != 2 else done.stderr
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import command_line
 import pytest
 
 from fuzzresume.contract.commands import Command
@@ -21,8 +22,7 @@ FUZZRESUME = [sys.executable, "-m", "fuzzresume"]
 
 
 def run(*args, check, env=None, cwd=None):
-    words = [*FUZZRESUME, *map(str, args)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=cwd, env={**os.environ, **(env or {})})
+    done = command_line.run(*args, cwd=cwd, env=env, timeout=300)
     assert done.returncode == check and "Traceback" not in done.stderr, done.stdout + done.stderr
     return done
 
