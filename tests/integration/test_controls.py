@@ -186,9 +186,9 @@ def test_the_same_seed_finds_the_same():
     def facts(report):
         return [(f.id, f.words, f.expected_observed, f.seen) for f in report.findings], report.policy, report.progress.pairs
 
-    first, second = (campaign("mutant", {"fault": "Misroute"}, seed=5, runs=60)[0] for _ in range(2))
+    first, second = (campaign("mutant", {"fault": "Misroute"}, seed=5, runs=30)[0] for _ in range(2))
     assert facts(first) == facts(second)
-    assert facts(campaign("mutant", {"fault": "Misroute"}, seed=6, runs=60)[0]) != facts(first)
+    assert facts(campaign("mutant", {"fault": "Misroute"}, seed=6, runs=30)[0]) != facts(first)
 
 
 def test_nothing_unexercised_is_shown_as_holding():

@@ -67,16 +67,19 @@ def test_a_trace_that_says_something_else_is_contradicted(tmp_path):
     def legal(raw):
         raw["commands"] = raw["commands"][:2]
 
-    for i, (change, why) in enumerate(
-        [
-            (other_cause, "explained by ForkIgnore, and not by Replay"),
-            (no_cause, "the trace records that nothing explains it"),
-            (innocent, "command 3 is refused, and the trace records no violation"),
-            (legal, "the trace is admitted, and it records a violation"),
-        ]
-    ):
-        path = changed(tmp_path, change, f"{i}.json")
-        assert why in run("tla", "replay", path, check=1).stdout
+    says = {
+        other_cause: "explained by ForkIgnore, and not by Replay",
+        no_cause: "the trace records that nothing explains it",
+        innocent: "command 3 is refused, and the trace records no violation",
+        legal: "the trace is admitted, and it records a violation",
+    }
+    for change in says:
+        changed(tmp_path, change, f"{change.__name__}.json")
+    lines = run("tla", "replay", tmp_path, check=1, env={"COLUMNS": "400"}).stdout.splitlines()
+    for change, why in says.items():
+        (line,) = (line for line in lines if f"{change.__name__}.json: " in line)
+        assert why in line
+    assert "4 contradicted" in lines[-1]
 
 
 def test_garbage_is_refused_by_name_and_the_rest_is_judged(tmp_path):
@@ -172,7 +175,7 @@ def test_ctrl_c_kills_tlc(tmp_path):
 
 
 def test_two_at_the_same_time_do_not_disturb_each_other():
-    words = [*FUZZRESUME, "tla", "replay", str(GALLERY)]
+    words = [*FUZZRESUME, "tla", "replay", str(FORK)]
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     first, second = (process.communicate(timeout=300)[0] for process in both)
     assert [process.returncode for process in both] == [0, 0] and first == second and "0 contradicted" in first
