@@ -24,6 +24,7 @@ WITNESS = """
 import os, sys
 
 log, forked = os.environ["WITNESS_LOG"], []
+place = os.path.dirname(log)  # of the test's own files, which may be in memory too
 
 
 def tell(*words):
@@ -32,10 +33,14 @@ def tell(*words):
     os.close(descriptor)
 
 
+def shared(path):
+    return path.startswith("/dev/shm/") and not path.startswith(place)
+
+
 def watch(event, arguments):
     if event in ("tempfile.mkdtemp", "tempfile.mkstemp"):
         tell("made", arguments[0])
-    elif event == "open" and str(arguments[0]).startswith("/dev/shm/") and arguments[2] & os.O_CREAT:
+    elif event == "open" and shared(str(arguments[0])) and arguments[2] & os.O_CREAT:
         tell("made", arguments[0])
     if event == "open" and forked and str(arguments[0]).endswith("/hooks"):
         tell("worker", os.getpid())
