@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fuzzresume.contract.state import Answers, Branch, Expect, Status, add, answer_of, with_answer, without_answer
 from fuzzresume.contract.workload import Mark, Question, Token, Workload
@@ -50,20 +50,10 @@ class Trajectory(NamedTuple):
 
 
 class Run(NamedTuple):
-    """How one command may leave a branch, and what it shows."""
+    """What one command may show, and how it then leaves the branch."""
 
-    kind: str
-    effects: tuple[Mark, ...]
-    reentered: frozenset[int]
+    shows: Expect
     branch: Branch
-    question: Question | None = None
-
-    @property
-    def expect(self) -> Expect:
-        """What the command may show of it."""
-        pending = (self.question,) if self.kind == "parked" and self.question is not None else None
-        marks = self.branch.marks if self.kind == "completed" else None
-        return Expect(self.kind, self.effects, pending, marks, self.reentered, frozenset(self.branch.visible))
 
 
 def plans(workload: Workload, branch: Branch, faults: Faults, *, recovering: bool) -> Iterator[Plan]:
@@ -148,28 +138,6 @@ def trajectories(
     yield from go(0, (), answers)
 
 
-def _recorded(branch: Branch, records: Sequence[Event], twice: bool) -> Branch:
-    if not records:
-        return branch
-    done, marks = list(branch.done), list(branch.marks)
-    for event in records:
-        if event.step.task not in done:
-            done.append(event.step.task)
-            if not event.step.skip:
-                marks.append(Mark(event.step.task, event.tokens))
-        elif twice and not event.step.silent:
-            marks.append(Mark(event.step.task, event.tokens))
-    return branch._replace(
-        done=tuple(sorted(done)), marks=tuple(marks), hidden=() if len(done) > len(branch.done) else branch.hidden
-    )
-
-
-def _shown(branch: Branch, events: Sequence[Event]) -> tuple[tuple[Mark, ...], frozenset[int]]:
-    effects = tuple([Mark(e.step.task, e.tokens) for e in events if e.kind == "effect"])
-    visible = branch.visible
-    return effects, frozenset([e.step.task for e in events if e.kind == "enter" and e.step.task in visible])
-
-
 def finish(
     workload: Workload, branch: Branch, trajectory: Trajectory, delivered: Question | None, faults: Faults
 ) -> Iterator[Run]:
@@ -177,27 +145,28 @@ def finish(
 
     What refuses an invalid update may end the life before records that nobody waited for: with LateRecord, as in a death.
     """
-    effects, reentered = _shown(branch, trajectory.events)
-    records = [e for e in trajectory.events if e.kind == "record"]
-    again = any([e.step.again for e in trajectory.events])
+    events, end, question, answers = trajectory
+    visible = branch.visible
+    effects = tuple([Mark(e.step.task, e.tokens) for e in events if e.kind == "effect"])
+    reentered = frozenset([e.step.task for e in events if e.kind == "enter" and e.step.task in visible])
+    records = [e for e in events if e.kind == "record"]
+    again = any([e.step.again for e in events])
     for twice in (False, True) if again else (False,):
-        if trajectory.end == "invalid":
+        if end == "invalid":
             for kept in _durable(records, faults):
-                left = _recorded(branch, records[:kept], twice)._replace(answers=trajectory.answers)
+                left = _recorded(branch, records[:kept], twice, status="crashed", poisoned=True, answers=answers)
                 for refused in _in_doubt(left, delivered):
-                    yield from _hidden_or_not(
-                        Run("refused", effects, reentered, refused._replace(status="crashed", poisoned=True))
-                    )
+                    yield from _runs("refused", effects, reentered, refused)
             continue
-        after = _recorded(branch, records, twice)
-        acked = add(after.acked, *[q for q, _ in trajectory.answers])
-        status: Status = "completed"
-        asked = after.asked
-        if trajectory.end == "parked" and trajectory.question is not None:
-            acked = tuple([q for q in acked if q != trajectory.question])
-            status, asked = "parked", add(asked, trajectory.question)
-        after = after._replace(status=status, answers=trajectory.answers, asked=asked, acked=acked, inflight=())
-        yield from _hidden_or_not(Run(trajectory.end, effects, reentered, after, trajectory.question))
+        acked, asked = add(branch.acked, *[q for q, _ in answers]), branch.asked
+        pending = marks = None
+        if end == "parked" and question is not None:
+            pending = (question,)
+            acked, asked = tuple([q for q in acked if q != question]), add(asked, question)
+        after = _recorded(branch, records, twice, status=end, answers=answers, acked=acked, inflight=(), asked=asked)
+        if end == "completed":
+            marks = after.marks
+        yield from _runs(end, effects, reentered, after, pending, marks)
 
 
 def cut(
@@ -209,32 +178,56 @@ def cut(
     the answer that the command delivered may be durable or not. With LateRecord any number of records is missing. A life
     that a fault made run durable tasks again may have dropped their records first.
     """
-    events = trajectory.events
+    events, answers = trajectory.events, trajectory.answers
     again = frozenset([e.step.task for e in events if e.step.again])
     stores = (branch, _forgetting(branch, again)) if again else (branch,)
-    before: object = None
     choices = tuple(product(stores, (False, True) if again else (False,)))
-    for end in range(len(events) + 1):
-        passed = events[:end]
-        effects, reentered = _shown(branch, passed)
-        status: Status = "crashed"
-        if not passed and branch.status == "parked" and delivered is None:
-            status = "parked"
-        records = [e for e in passed if e.kind == "record"]
+    visible = branch.visible
+    effects: tuple[Mark, ...] = ()
+    reentered: frozenset[int] = frozenset()
+    records: list[Event] = []
+    before: object = None
+    for end, last in enumerate((None, *events)):
+        fired = False
+        if last is not None:
+            task = last.step.task
+            if last.kind == "enter":
+                reentered = reentered | {task} if task in visible else reentered
+            elif last.kind == "record":
+                records.append(last)
+            else:
+                effects, fired = (*effects, Mark(task, last.tokens)), True
+        status: Status = "parked" if last is None and branch.status == "parked" and delivered is None else "crashed"
         now = (status, effects, reentered, len(records))
         if now == before:
             continue  # a task was entered, which leaves nothing new behind
         before = now
-        refused = trajectory.end == "invalid" and end == len(events)  # an update that broke the schema is in no record
+        # An update that broke the schema is in no record.
+        recordable = fired and not (trajectory.end == "invalid" and end == len(events))
         for kept in _durable(records, faults):
             for store, twice in choices:
-                after = _recorded(store, records[:kept], twice)._replace(status=status, answers=trajectory.answers)
+                after = _recorded(store, records[:kept], twice, status=status, answers=answers)
                 for doubtful in _in_doubt(after, delivered):
-                    yield from _hidden_or_not(Run("crashed", effects, reentered, doubtful))
-                    last = passed[-1] if passed else None
-                    if last is not None and last.kind == "effect" and last.step.task not in doubtful.done and not refused:
-                        known = doubtful._replace(answers=trajectory.answers)  # a record holds what its task was told
-                        yield Run("crashed", effects, reentered, _hide(known, last))
+                    yield from _runs("crashed", effects, reentered, doubtful)
+                    if recordable and last is not None and last.step.task not in doubtful.done:
+                        known = _hide(doubtful, last, answers)  # a record holds what its task was told
+                        yield Run(Expect("crashed", effects, None, None, reentered, frozenset(known.visible)), known)
+
+
+def _runs(
+    kind: str,
+    effects: tuple[Mark, ...],
+    reentered: frozenset[int],
+    branch: Branch,
+    pending: tuple[Question, ...] | None = None,
+    marks: tuple[Mark, ...] | None = None,
+) -> tuple[Run, ...]:
+    """One way to leave the branch; what the frontier does not show it may show after any command."""
+    shows = Expect(kind, effects, pending, marks, reentered, frozenset(branch.visible))
+    run = Run(shows, branch)
+    if not branch.hidden:
+        return (run,)
+    return run, Run(shows._replace(frontier=frozenset(branch.done)), branch._replace(hidden=()))
 
 
 def _durable(records: Sequence[Event], faults: Faults) -> range:
@@ -243,9 +236,20 @@ def _durable(records: Sequence[Event], faults: Faults) -> range:
     return range(fewest, len(records) + 1)
 
 
-def _hidden_or_not(run: Run) -> tuple[Run, ...]:
-    """What the frontier does not show it may show after any command."""
-    return (run, run._replace(branch=run.branch._replace(hidden=()))) if run.branch.hidden else (run,)
+def _recorded(branch: Branch, records: Sequence[Event], twice: bool, **others: Any) -> Branch:
+    """The branch with these records, and with the other changes."""
+    if not records:
+        return branch._replace(**others)
+    done, marks = list(branch.done), list(branch.marks)
+    for event in records:
+        if event.step.task not in done:
+            done.append(event.step.task)
+            if not event.step.skip:
+                marks.append(Mark(event.step.task, event.tokens))
+        elif twice and not event.step.silent:
+            marks.append(Mark(event.step.task, event.tokens))
+    hidden = () if len(done) > len(branch.done) else branch.hidden
+    return branch._replace(done=tuple(sorted(done)), marks=tuple(marks), hidden=hidden, **others)
 
 
 def _forgetting(branch: Branch, tasks: frozenset[int]) -> Branch:
@@ -257,17 +261,17 @@ def _forgetting(branch: Branch, tasks: frozenset[int]) -> Branch:
     )
 
 
-def _hide(branch: Branch, event: Event) -> Branch:
+def _hide(branch: Branch, event: Event, answers: Answers) -> Branch:
     task = event.step.task
-    return branch._replace(done=add(branch.done, task), hidden=(task,), marks=(*branch.marks, Mark(task, event.tokens)))
+    marks = (*branch.marks, Mark(task, event.tokens))
+    return branch._replace(done=add(branch.done, task), hidden=(task,), marks=marks, answers=answers)
 
 
 def _in_doubt(branch: Branch, delivered: Question | None) -> tuple[Branch, ...]:
     """Answers of durable tasks are acknowledged; the delivered one, if its task is not, may or may not be durable."""
-    if branch.answers or branch.inflight:
-        acked = add(branch.acked, *[q for q, _ in branch.answers if q.task in branch.done])
-        branch = branch._replace(acked=acked, inflight=tuple(q for q in branch.inflight if q not in acked))
+    acked = add(branch.acked, *[q for q, _ in branch.answers if q.task in branch.done])
+    inflight = tuple([q for q in branch.inflight if q not in acked])
     if delivered is None or delivered.task in branch.done:
-        return (branch,)
-    waiting = branch._replace(inflight=add(branch.inflight, delivered))
+        return (branch._replace(acked=acked, inflight=inflight),)
+    waiting = branch._replace(acked=acked, inflight=add(inflight, delivered))
     return waiting, waiting._replace(answers=without_answer(branch.answers, delivered))

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.life import WITHIN, Faults, Plan, Run, Trajectory, cut, finish, plans, trajectories
-from fuzzresume.contract.state import Answers, Branch, Expect, State
+from fuzzresume.contract.mechanisms import survivors
+from fuzzresume.contract.state import Answers, Branch, Expect, Note, State, complete, next_question
 from fuzzresume.contract.workload import Token, Workload
 
-Shown = tuple[tuple[Run, Expect], ...]
-"""The ways in which a life may go, and what each shows."""
+Recovery = tuple[Expect, Branch | None, Note | None]
+"""What a recovery may show, how it leaves the branch (None: as it was), and by which legal choice."""
+
+
+class _Known(NamedTuple):
+    """The lives that may begin in one branch: each way with its runs to the end, and all of those runs."""
+
+    ways: tuple[tuple[Trajectory, tuple[Run, ...]], ...]
+    finished: tuple[Run, ...]
 
 
 class Lives:
@@ -18,24 +27,65 @@ class Lives:
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        self._runs: dict[object, Shown] = {}
+        self._known: dict[object, _Known] = {}
+        self._died: dict[object, tuple[Run, ...]] = {}
+        self._recoveries: dict[object, tuple[Recovery, ...]] = {}
         self._trajectories: dict[object, tuple[Trajectory, ...]] = {}
 
     def runs(
         self, state: State, command: Command, faults: Faults, branch: Branch, answers: Answers, delivered: Token | None
-    ) -> Shown:
+    ) -> tuple[Run, ...]:
         """How the command may leave the branch, by every plan."""
-        faults = faults & WITHIN
+        if faults:
+            faults = faults & WITHIN
         pool = state.tokens if "Misroute" in faults else ()
         held = None if answers is branch.answers else answers
-        key = (branch, held, delivered, faults, pool, state.stray, command.crash is None, command.poison)
-        found = self._runs.get(key)
-        if found is None:
-            runs: list[Run] = []
+        key = (branch, held, delivered, faults, pool, state.stray, command.poison)
+        known = self._known.get(key)
+        question = delivered.question if delivered is not None else None
+        if known is None:
+            ways: list[tuple[Trajectory, tuple[Run, ...]]] = []
             for plan in plans(self.workload, branch, faults, recovering=branch.status in ("crashed", "parked")):
-                runs += self.follow(state, command, faults, branch, plan, answers, delivered)
-            found = self._runs[key] = tuple([(run, run.expect) for run in runs])
+                for way in self._ways(state, command, faults, plan, answers):
+                    ways.append((way, tuple(finish(self.workload, branch, way, question, faults))))
+            known = self._known[key] = _Known(tuple(ways), tuple([run for _, runs in ways for run in runs]))
+        if command.crash is None:
+            return known.finished
+        died = self._died.get(key)
+        if died is None:
+            runs: list[Run] = []
+            for way, finished in known.ways:
+                runs += finished
+                runs += cut(self.workload, branch, way, question, faults)
+            died = self._died[key] = tuple(runs)
+        return died
+
+    def recoveries(self, state: State, command: Command, faults: Faults, branch: Branch) -> tuple[Recovery, ...]:
+        """How a recovery may leave a branch that is neither lost nor stuck: it goes on, or is refused where it may be."""
+        pool = state.tokens if "Misroute" in faults else ()
+        key = (branch, faults, pool, state.stray, command.crash is None, command.poison)
+        found = self._recoveries.get(key)
+        if found is None:
+            found = self._recoveries[key] = tuple(self._recover(state, command, faults, branch))
         return found
+
+    def _recover(self, state: State, command: Command, faults: Faults, branch: Branch) -> Iterator[Recovery]:
+        over = complete(self.workload, branch)
+        note = Note("recover@completed", "completed") if over else None
+        for held in survivors(branch, branch.answers, None, faults):
+            for shows, left in self.runs(state, command, faults, branch, held, None):
+                yield shows, left, note
+        refused = Expect("refused", frontier=frozenset(branch.visible))
+        if over:
+            yield refused, None, Note("recover@completed", "refused")
+        elif next_question(self.workload, branch) is not None:
+            yield refused, None, Note("recover@parked", "refused")
+        elif not branch.done:
+            yield refused, None, Note("recover@nothing-durable", "refused")
+        elif branch.poisoned:
+            yield refused, None, Note("recover@poisoned", "refused")
+        elif "RefuseRecovery" in faults:
+            yield refused, None, None
 
     def follow(
         self,

@@ -33,14 +33,13 @@ def any_plan(workload: Workload, branch: Branch) -> Iterator[Plan]:
             yield (Step(t, again=True),)
 
 
-def survivors(branch: Branch, answers: Answers, delivered: Token | None, faults: Faults) -> Iterator[Answers]:
+def survivors(branch: Branch, answers: Answers, delivered: Token | None, faults: Faults) -> tuple[Answers, ...]:
     """The answers that a life finds in the store; AnswerLost: not those of tasks that are not durable, but the one that
     comes with the command."""
-    yield answers
-    if "AnswerLost" in faults:
-        kept = tuple((q, t) for q, t in answers if q.task in branch.done or t == delivered)
-        if kept != answers:
-            yield kept
+    if "AnswerLost" not in faults:
+        return (answers,)
+    kept = tuple((q, t) for q, t in answers if q.task in branch.done or t == delivered)
+    return (answers, kept) if kept != answers else (answers,)
 
 
 def ignored(state: State, earlier: Answers, token: Token) -> Iterator[Answers]:

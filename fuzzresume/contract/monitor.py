@@ -16,7 +16,7 @@ from fuzzresume.contract.faults import NONE
 from fuzzresume.contract.life import Faults
 from fuzzresume.contract.observation import Observation
 from fuzzresume.contract.reference import Reference
-from fuzzresume.contract.state import Expect, State, Transition
+from fuzzresume.contract.state import Expect, Note, State, Transition
 from fuzzresume.contract.workload import Mark
 
 Exchange = tuple[Command, Observation]
@@ -115,7 +115,7 @@ def sights(exchanges: Iterable[Exchange]) -> tuple[Sight, ...]:
 def admits(expect: Expect, seen: Seen) -> bool:
     """Whether an expectation and an observation can be the same thing."""
     got = seen.expect
-    return (
+    return expect == got or (  # what is seen is never `fresh` nor `told`, so there is nothing more to compare
         expect.kind == got.kind
         and expect.effects == got.effects
         and (expect.pending is None or got.pending is None or expect.pending == got.pending)
@@ -189,10 +189,12 @@ class Monitor:
         self.exchanges.append((command, observation))
         seen = reduce(observation)
         faults = self.profile if self.deviated else NONE
-        pairs = tuple(advance(self.reference, before, command, seen, faults))
-        worlds, notes = tuple([w for w, _ in pairs]), [t.note for _, t in pairs]
-        if len(worlds) > 1:
-            worlds = tuple(dict.fromkeys(worlds))
+        left: list[World] = []
+        notes: list[Note | None] = []
+        for world, transition in advance(self.reference, before, command, seen, faults):
+            left.append(world)
+            notes.append(transition.note)
+        worlds = tuple(dict.fromkeys(left) if len(left) > 1 else left)
         if not worlds and self.profile and not self.deviated:
             worlds, notes = replay(self.reference, sights(self.exchanges), self.profile), []
             self.deviated = bool(worlds)

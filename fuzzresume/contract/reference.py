@@ -7,7 +7,7 @@ monitor filters this list by what was observed, the generators ask it what is en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import NONE
@@ -45,23 +45,23 @@ class Reference:
         known = self._memo.setdefault(state, {})
         # Where a life dies is seen, not foretold, and an address only says what `branch` says.
         crash = command.crash is None
-        racers = (command.racers, command.unit, not command.turns)
+        racers = command.racers and (command.racers, command.unit, not command.turns)
         key = (command.op, command.token, command.branch, crash, command.poison, command.kind, racers, faults)
         found = known.get(key)
         if found is None:
             found = known[key] = distinct(self._step(state, command, faults))
         return found
 
-    def _step(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+    def _step(self, state: State, command: Command, faults: Faults) -> Iterable[Transition]:
         if state.over:
-            return
+            return ()
         if state.tampered is not None:
-            yield from self._after_tamper(state, command, faults)
-            return
+            return self._after_tamper(state, command, faults)
         rule: Callable[[State, Command, Faults], Iterator[Transition]] = getattr(self, f"_{command.op}")
         token = command.token
-        known = state._replace(tokens=add(state.tokens, token)) if token is not None else state
-        yield from rule(known, command, faults)
+        new = token is not None and token not in state.tokens
+        known = state._replace(tokens=add(state.tokens, token)) if new else state
+        return rule(known, command, faults)
 
     # The commands, in the order of the contract page.
 
@@ -112,7 +112,7 @@ class Reference:
         yield from self._must_be_inert(state, command, faults, branch)
 
     def _stray(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
-        yield from self._resume(state, command, faults)  # the same call: where the question is open after all, it is one
+        return self._resume(state, command, faults)  # the same call: where the question is open after all, it is one
 
     def _waits(self, branch: Branch, question: Question) -> bool:
         """Whether the branch asks this very question: it takes what comes for it, new or old."""
@@ -141,38 +141,38 @@ class Reference:
             ways += ignored(state, earlier, token)
             yield from self._status(state, command, trunk, state)
         for answers in ways:
-            for run, shows in self._lives.runs(state, command, faults, cut_off, answers, token):
-                if run.kind == "crashed" and run.branch.visible == cut_off.visible:
+            for shows, branch in self._lives.runs(state, command, faults, cut_off, answers, token):
+                if shows.kind == "crashed" and branch.visible == cut_off.visible:
                     # Nothing of the branch is durable: the store shows the trunk, and one effect may be in doubt.
                     yield Transition(shows._replace(frontier=still), state)
                 for latest in ("fork", "trunk", "moved"):
                     after = state._replace(
-                        fork=run.branch, latest="trunk" if latest == "trunk" else "fork", moves=latest == "moved"
+                        fork=branch, latest="trunk" if latest == "trunk" else "fork", moves=latest == "moved"
                     )
                     note = Note("latest", latest, binding=True)
                     yield Transition(shows, after, note)
-                    if run.kind == "refused" or (run.kind == "crashed" and latest == "trunk"):
+                    if shows.kind == "refused" or (shows.kind == "crashed" and latest == "trunk"):
                         # Nobody was told where the branch is: the store shows the trunk.
                         yield Transition(shows._replace(frontier=still), after, note)
                     if "ForkLeak" in faults:
-                        for other in leaked(trunk, token, run.branch):
+                        for other in leaked(trunk, token, branch):
                             yield Transition(shows, after._replace(trunk=other), note)
 
     def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
-        yield from self._recovery(state, command, faults, state.branch(command.branch))
+        return self._recovery(state, command, faults, state.branch(command.branch))
 
     def _retry(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
-        yield from self._recover(state, command, faults)
+        return self._recover(state, command, faults)
 
     def _recover2(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         single = tuple(self._recover(state, command, faults))
-        for step in single:
-            yield step._replace(expect=step.expect._replace(twin=step.expect))
+        for expect, after, note in single:
+            yield Transition(expect._replace(twin=expect), after, note)
         if "NondetRecovery" in faults:
             branch = state.branch(command.branch)
             odd = [t.expect for t in single]
             for plan in any_plan(self.workload, branch):
-                odd += [r.expect for r in self._lives.follow(state, command, faults, branch, plan, branch.answers)]
+                odd += [shows for shows, _ in self._lives.follow(state, command, faults, branch, plan, branch.answers)]
             for step in single:
                 for twin in odd:
                     yield step._replace(expect=step.expect._replace(twin=twin))
@@ -190,11 +190,11 @@ class Reference:
         if "ParkLost" in faults and next_question(self.workload, branch) is not None:
             yield from self._dead_end(state, command, branch._replace(status="lost"))
         yield Transition(Expect("refused", frontier=still), state, Note(choice, "refused", binding=True))
-        for step in self._status(state, command, branch, state):
-            yield step._replace(note=Note(choice, "inert", binding=True))
+        inert = Note(choice, "inert", binding=True)
+        yield from (Transition(*way[:2], inert) for way in self._status(state, command, branch, state))
         if branch.status == "crashed":
             note = Note(choice, "continues", binding=True)
-            yield from (s._replace(note=note) for s in self._recovery(state, command, faults, branch))
+            yield from (Transition(*way[:2], note) for way in self._recovery(state, command, faults, branch))
         if branch.status == "stuck":
             if command.crash is not None:
                 yield Transition(Expect("crashed", frontier=still), state)
@@ -215,9 +215,9 @@ class Reference:
         yield Transition(Expect("refused", frontier=frozenset(branch.visible)), state)
         if "InspectActs" in faults:
             for plan in any_plan(self.workload, branch):
-                for run in self._lives.follow(state, command, faults, branch, plan, branch.answers):
-                    expect = Expect("inert", run.effects, reentered=run.reentered, frontier=frozenset(run.branch.visible))
-                    yield Transition(expect, state.with_branch(command.branch, run.branch))
+                for shows, left in self._lives.follow(state, command, faults, branch, plan, branch.answers):
+                    expect = Expect("inert", shows.effects, reentered=shows.reentered, frontier=shows.frontier)
+                    yield Transition(expect, state.with_branch(command.branch, left))
 
     def _reload(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         yield from self._quiet(state, command)
@@ -228,26 +228,20 @@ class Reference:
     # What the commands are made of.
 
     def _recovery(self, state: State, command: Command, faults: Faults, branch: Branch) -> Iterator[Transition]:
-        refusal = Transition(Expect("refused", frontier=frozenset(branch.visible)), state)
         if branch.status in ("lost", "stuck"):
             yield from self._dead_end(state, command, branch)
             return
         if "ParkLost" in faults and next_question(self.workload, branch) is not None:
             yield from self._dead_end(state, command, branch._replace(status="lost"))
-        if complete(self.workload, branch):
-            note = Note("recover@completed", "completed")
-            yield from self._go_on(state, command, faults, branch, branch.answers, note=note)
-            yield refusal._replace(note=Note("recover@completed", "refused"))
-            return
-        yield from self._go_on(state, command, faults, branch, branch.answers)
-        if next_question(self.workload, branch) is not None:
-            yield refusal._replace(note=Note("recover@parked", "refused"))
-        elif not branch.done:
-            yield refusal._replace(note=Note("recover@nothing-durable", "refused"))
-        elif branch.poisoned:
-            yield refusal._replace(note=Note("recover@poisoned", "refused"))
-        elif "RefuseRecovery" in faults:
-            yield refusal
+        moves = state.moves and command.branch == "trunk"
+        for shows, left, note in self._lives.recoveries(state, command, faults, branch):
+            if left is None:
+                yield Transition(shows, state, note)
+            else:
+                after = state.with_branch(command.branch, left)
+                yield Transition(shows, after, note)
+                if moves:
+                    yield Transition(shows, after._replace(latest="trunk"), note)
 
     def _must_be_inert(self, state: State, command: Command, faults: Faults, branch: Branch) -> Iterator[Transition]:
         token = _token(command)
@@ -261,7 +255,7 @@ class Reference:
             # using the token is reported as policy, not as a violation.
             note = Note(choice, "recovers")
             ways = self._recovery(state, command, faults, branch)
-            yield from (s._replace(note=note) for s in ways if s.expect.kind != "refused" or s.expect.effects)
+            yield from (Transition(*way[:2], note) for way in ways if way.expect.kind != "refused" or way.expect.effects)
         if "DoubleConsume" in faults:
             served = with_answer(branch.answers, token.question, token)
             for plan in from_any(self.workload, branch, token.question.task):
@@ -353,18 +347,19 @@ class Reference:
         note: Note | None = None,
     ) -> Iterator[Transition]:
         """Continue the branch with these answers, by every plan that the faults allow."""
+        moves = state.moves and command.branch == "trunk"
         for held in survivors(branch, answers, delivered, faults):
-            for run, shows in self._lives.runs(state, command, faults, branch, held, delivered):
-                after = state.with_branch(command.branch, run.branch)
+            for shows, left in self._lives.runs(state, command, faults, branch, held, delivered):
+                after = state.with_branch(command.branch, left)
                 yield Transition(shows, after, note)
-                if after.moves and command.branch == "trunk":
+                if moves:
                     yield Transition(shows, after._replace(latest="trunk"), note)
 
     def _plan_on(
         self, state: State, command: Command, faults: Faults, branch: Branch, plan: Plan, answers: Answers, token: Token
     ) -> Iterator[Transition]:
-        for run in self._lives.follow(state, command, faults, branch, plan, answers, token):
-            yield Transition(run.expect, state.with_branch(command.branch, run.branch))
+        for shows, left in self._lives.follow(state, command, faults, branch, plan, answers, token):
+            yield Transition(shows, state.with_branch(command.branch, left))
 
 
 def _passed(branch: Branch, question: Question) -> bool:

@@ -85,8 +85,8 @@ class State(NamedTuple):
     def with_branch(self, name: str, branch: Branch) -> State:
         """This state with that branch replaced."""
         if name == "latest" and self.latest == "fork" and self.fork is not None:
-            return self._replace(fork=branch)
-        return self._replace(trunk=branch)
+            return tuple.__new__(State, (self.trunk, branch, *self[2:]))
+        return tuple.__new__(State, (branch, *self[1:]))
 
 
 @quick
@@ -127,16 +127,12 @@ class Transition(NamedTuple):
     note: Note | None = None
 
 
-def distinct(found: Iterable[Transition]) -> tuple[Transition, ...]:
-    """Each transition once, in order. A few are compared faster than they are hashed."""
+def distinct(found: Iterable[T]) -> tuple[T, ...]:
+    """Each transition, or world, once, in order. A few are compared faster than they are hashed."""
     found = list(found)
     if len(found) > 12:
         return tuple(dict.fromkeys(found))
-    kept: list[Transition] = []
-    for transition in found:
-        if transition not in kept:
-            kept.append(transition)
-    return tuple(kept)
+    return tuple([one for at, one in enumerate(found) if found.index(one) == at])
 
 
 def answer_of(answers: Answers, question: Question) -> Token | None:
@@ -159,22 +155,25 @@ def without_answer(answers: Answers, question: Question) -> Answers:
 
 def add(items: tuple[Any, ...], *more: object) -> tuple[Any, ...]:
     """A sorted tuple with `more` added, without duplicates."""
+    if not more:
+        return items
     found = {*items, *more}
     return items if len(found) == len(items) else tuple(sorted(found))
 
 
 def next_question(workload: Workload, branch: Branch) -> Question | None:
     """The question that the branch asks next without running a task first, or None."""
-    for task in workload.tasks:
-        if task.id not in branch.done:
-            for index in range(1, task.questions + 1):
-                question = Question(task.id, index)
-                if answer_of(branch.answers, question) is None:
-                    return question
+    for task, questions in workload.gates:
+        if task not in branch.done:
+            if questions:
+                held = [question for question, _ in branch.answers]
+                for question in questions:
+                    if question not in held:
+                        return question
             return None
     return None
 
 
 def complete(workload: Workload, branch: Branch) -> bool:
     """Every task is durable."""
-    return all([task.id in branch.done for task in workload.tasks])
+    return len(branch.done) == len(workload.tasks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 
@@ -91,7 +91,7 @@ class Task:
     after: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Workload:
     """A program as data. `tasks` stand in the order in which a linear run executes them."""
 
@@ -110,10 +110,15 @@ class Workload:
             raise ValueError(f"a linear workload needs n >= 1 and gates within 1..n, got n={n}, gates={asked}")
         return cls(tuple(Task(t, asked.get(t, 0), (t - 1,) if t > 1 else ()) for t in range(1, n + 1)))
 
-    @property
+    @cached_property
     def order(self) -> tuple[int, ...]:
         """The task ids in execution order."""
         return tuple(task.id for task in self.tasks)
+
+    @cached_property
+    def gates(self) -> tuple[tuple[int, tuple[Question, ...]], ...]:
+        """Each task with the questions that it asks, in execution order."""
+        return tuple((task.id, self.questions(task.id)) for task in self.tasks)
 
     def task(self, task_id: int) -> Task:
         """The task with that id. Raises KeyError when there is none."""
