@@ -23,7 +23,7 @@ import traceback
 from pathlib import Path
 
 from fuzzresume.contract.workload import Token, Workload
-from fuzzresume.harness import launch
+from fuzzresume.harness import launch, pages
 from fuzzresume.harness.adapter import Adapter
 from fuzzresume.harness.calls import Call, Resident
 from fuzzresume.harness.env import Env, Unsupported
@@ -112,6 +112,7 @@ class Nursery:
         self._warm.add(key)
         gc.collect()
         gc.freeze()
+        pages.enlarge()
         if (threads := threading.active_count()) != 1:
             raise RuntimeError(f"forking is unsafe: the adapter left {threads - 1} threads alive after the warming scenario")
 
