@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def reports():
-    return [campaign("langgraph", {}, seed=seed, runs=60)[0] for seed in (0, 1, 2)]
+    return [campaign("langgraph", {}, seed=seed, runs=120)[0] for seed in (0, 1, 2)]
 
 
 def test_the_fork_and_the_validity_violations_are_found_by_every_seed(reports):
