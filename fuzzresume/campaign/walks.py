@@ -39,15 +39,17 @@ def search(
         onward: dict[Node, tuple[int, int, Step | None]] = {}
         for at, (bold, left_out, first) in level.items():
             for item in atlas.labels(at):
-                if item not in offered if first is None else spent & _spends(item):
+                if item not in offered if first is None else spent and spent & _spends(item):
                     continue
-                step = atlas.next_step(at, item)
-                if step is not None and wanted(at, item) and not (first and atlas.given_up((at, item))):
-                    goals.append(((at, item), first or step))
+                if wanted(at, item) and not (first and atlas.given_up((at, item))):
+                    step = atlas.next_step(at, item)
+                    if step is not None:
+                        goals.append(((at, item), first or step))
+                new = [way for way in atlas.ways(at, item, foresee=foresee) if way[1] not in seen]
+                if not new:
+                    continue
                 worthless = left_out + (not worth(at, item))
-                for way, after, more in atlas.ways(at, item, foresee=foresee):
-                    if after in seen:
-                        continue
+                for way, after, more in new:
                     found = (bold + more, worthless, first or way)
                     if after not in onward or found[:2] < onward[after][:2]:
                         onward[after] = found
