@@ -15,7 +15,7 @@ from statistics import median
 
 from bench.place import place
 from bench.results import Row, Target
-from bench.timing import alternate, only_own_garbage, rate, seconds
+from bench.timing import alternate, bare_loop, machine, only_own_garbage, rate, seconds
 from bench.traces import WORKLOAD, Exchanges, Violating, recorded, violating
 from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.explain import explain
@@ -107,6 +107,7 @@ def _reference(repetitions: int) -> list[Row]:
             "explored again": lambda: walk(known),
             "steps": lambda: take_steps(Reference(WORKLOAD), steps),
             "steps again": lambda: take_steps(known, steps),
+            "loop": bare_loop,
         },
         repetitions,
     )
@@ -118,6 +119,7 @@ def _reference(repetitions: int) -> list[Row]:
     return [
         row("reference: states generated, by step() cold", "steps", sum(steps.values()), Target(">=", 150_000)),
         row("the same, with the search that explores them", "explored", generated, None),
+        machine("e", times["loop"]),
     ]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.fresh import FreshInterpreters
 from bench.place import place
 from bench.results import Row, Target
-from bench.timing import alternate, rate
+from bench.timing import alternate, bare_loop, machine, rate
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.monitor import Exchange, judge
 from fuzzresume.contract.reference import Reference
@@ -105,6 +105,7 @@ def benchmark(quick: bool) -> list[Row]:
                 "images": file.sweep,
                 "forked": lambda: file.play_all("forked", zygotes, stride=stride),
                 "fresh": lambda: file.play_all("forked", fresh, stride=few),
+                "loop": bare_loop,
             },
             repetitions,
         )
@@ -123,4 +124,5 @@ def benchmark(quick: bool) -> list[Row]:
         row("sweep of all crash images, points covered", points, "images", "points/s", 200),
         row("the same sweep, distinct images", images, "images", "images/s", None),
         row("crash + recover forked, real SIGKILL", number, "forked", "scenarios/s", 20),
+        machine("c", times["loop"]),
     ]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from statistics import median
 
+from bench.results import Row
+
 
 def seconds(work: Callable[[], object]) -> float:
     """Wall time of one call."""
@@ -38,6 +40,23 @@ def alternate(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dic
         for name in names if repetition % 2 == 0 else reversed(names):
             found[name].append(seconds(ways[name]))
     return found
+
+
+PASSES = 1_000_000
+MACHINE = "the machine: a bare Python loop"
+"""What a row is called that tells how fast the machine was: figures in seconds of two machines differ as it does."""
+
+
+def bare_loop() -> None:
+    """What no version of fuzzresume makes faster."""
+    total = 0
+    for number in range(PASSES):
+        total += number * number % 7
+
+
+def machine(letter: str, times: list[float]) -> Row:
+    """The row of a bare loop that took its turns among what was measured."""
+    return Row(letter, f"{MACHINE}, during ({letter})", rate(PASSES, times) / 1e6, "million passes/s", len(times))
 
 
 def rate(count: int, times: list[float]) -> float:

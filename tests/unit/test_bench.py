@@ -52,12 +52,14 @@ def test_the_readme_quotes_the_committed_figures():
     try:
         from bench.readme import END, README, START, figures
         from bench.results import rows_of
+        from bench.timing import MACHINE
     finally:
         sys.path.remove(str(ROOT))
     quoted = README.read_text().partition(START)[2].partition(END)[0]
     committed = json.loads((ROOT / "bench" / "results" / "latest.json").read_text())
     assert quoted == figures(rows_of(committed))
-    assert quoted.count("| met |") + quoted.count("| missed |") == len(quoted.splitlines()) - 2
+    of_the_machine = quoted.count(f"| {MACHINE}")
+    assert quoted.count("| met |") + quoted.count("| missed |") + of_the_machine == len(quoted.splitlines()) - 2
 
 
 def judged(target, value):
