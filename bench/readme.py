@@ -11,8 +11,12 @@ from bench.results import Row, number, rows_of
 from bench.timing import MACHINE
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
+SLOWER = RESULTS.with_name("slower.json")
+"""(c) and (e) on a slow machine."""
+
 README = Path(__file__).parents[1] / "README.md"
-START, END = "<!-- figures -->\n", "<!-- /figures -->\n"
+MARKS = {RESULTS: ("<!-- figures -->\n", "<!-- /figures -->\n"), SLOWER: ("<!-- slower -->\n", "<!-- /slower -->\n")}
+"""Between which lines of README.md the figures of a file stand."""
 
 MUTANTS = ("runs to find", "executions to shrink", f"findings in {ON} runs, the most of any seed")
 """What is measured for each mutant; the table shows the slowest of them."""
@@ -38,18 +42,19 @@ def _quoted(rows: list[Row]) -> list[Row]:
     told = [row for row in rows if row.target is not None or row.name.startswith(MACHINE)]
     targeted = list({(row.letter, row.name): row for row in reversed(told)}.values())[::-1]
     mutants = [row for row in targeted if row.letter == "b" and not row.name.startswith("langgraph")]
-    slowest = [
-        max((row for row in mutants if row.name.endswith(f": {what}")), key=lambda row: row.value or inf) for what in MUTANTS
-    ]
+    of_each = [[row for row in mutants if row.name.endswith(f": {what}")] for what in MUTANTS]
+    slowest = [max(rows, key=lambda row: row.value or inf) for rows in of_each if rows]
     return [row for row in targeted if row not in mutants or row in slowest]
 
 
 def main() -> None:
-    """Put the table between its markers in README.md."""
+    """Put the tables between their marks in README.md."""
     text = README.read_text(encoding="utf-8")
-    before, _, rest = text.partition(START)
-    _, _, after = rest.partition(END)
-    README.write_text(f"{before}{START}{figures(rows_of(json.loads(RESULTS.read_text())))}{END}{after}", encoding="utf-8")
+    for results, (start, end) in MARKS.items():
+        before, _, rest = text.partition(start)
+        _, _, after = rest.partition(end)
+        text = f"{before}{start}{figures(rows_of(json.loads(results.read_text())))}{end}{after}"
+    README.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -47,16 +47,19 @@ def test_the_committed_figures_are_of_every_benchmark_and_judged_as_they_say():
     assert all(row["met"] == judged(row["target"], row["value"]) for row in found["rows"])
 
 
-def test_the_readme_quotes_the_committed_figures():
+@pytest.mark.parametrize("name", ["latest", "slower"])
+def test_the_readme_quotes_the_committed_figures(name):
     sys.path.insert(0, str(ROOT))
     try:
-        from bench.readme import END, README, START, figures
+        from bench.readme import MARKS, README, figures
         from bench.results import rows_of
         from bench.timing import MACHINE
     finally:
         sys.path.remove(str(ROOT))
-    quoted = README.read_text().partition(START)[2].partition(END)[0]
-    committed = json.loads((ROOT / "bench" / "results" / "latest.json").read_text())
+    results = ROOT / "bench" / "results" / f"{name}.json"
+    start, end = MARKS[results]
+    quoted = README.read_text().partition(start)[2].partition(end)[0]
+    committed = json.loads(results.read_text())
     assert quoted == figures(rows_of(committed))
     of_the_machine = quoted.count(f"| {MACHINE}")
     assert quoted.count("| met |") + quoted.count("| missed |") + of_the_machine == len(quoted.splitlines()) - 2
