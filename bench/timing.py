@@ -44,12 +44,11 @@ def alternate(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dic
 
 PASSES = 200_000
 MACHINE = "the machine: a bare Python loop"
-"""What a row is called that tells how fast the machine was: figures in seconds of two machines differ as it does."""
+"""What a row is called that tells how fast the machine was."""
 
 
 def bare_loop() -> None:
-    """What no version of fuzzresume makes faster: tuples made, hashed and found again, as the judge does all the time.
-    Arithmetic alone would not tell of a machine whose memory is slow."""
+    """What no version of fuzzresume makes faster: tuples made, hashed and found again, as the judge does all the time."""
     known: dict[tuple[int, tuple[str, int]], tuple[int, ...]] = {}
     for number in range(PASSES):
         key = (number % 10, ("task", number % 100))

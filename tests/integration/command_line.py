@@ -3,7 +3,7 @@
 `python -m fuzzresume` takes a second to import what it consists of, mostly more than the command itself. So one process
 imports it and nothing else, and each command is a fork of it: with its own exit code, working directory, environment and
 streams, through the entry point that users call. What is about the imports, the interpreter or signals is tested with
-`python -m fuzzresume`, and so is every command once, in test_readme.
+`python -m fuzzresume`, and so are the README's commands, in test_readme.
 """
 
 from __future__ import annotations
