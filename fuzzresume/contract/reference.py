@@ -233,7 +233,7 @@ class Reference:
             return
         if "ParkLost" in faults and next_question(self.workload, branch) is not None:
             yield from self._dead_end(state, command, branch._replace(status="lost"))
-        moves = state.moves and command.branch == "trunk"
+        moves = _moves(state, command)
         for shows, left, note in self._lives.recoveries(state, command, faults, branch):
             if left is None:
                 yield Transition(shows, state, note)
@@ -347,7 +347,7 @@ class Reference:
         note: Note | None = None,
     ) -> Iterator[Transition]:
         """Continue the branch with these answers, by every plan that the faults allow."""
-        moves = state.moves and command.branch == "trunk"
+        moves = _moves(state, command)
         for held in survivors(branch, answers, delivered, faults):
             for shows, left in self._lives.runs(state, command, faults, branch, held, delivered):
                 after = state.with_branch(command.branch, left)
@@ -360,6 +360,11 @@ class Reference:
     ) -> Iterator[Transition]:
         for shows, left in self._lives.follow(state, command, faults, branch, plan, answers, token):
             yield Transition(shows, state.with_branch(command.branch, left))
+
+
+def _moves(state: State, command: Command) -> bool:
+    """Whether the command, where it writes, makes the trunk the branch written last."""
+    return state.moves and command.branch == "trunk"
 
 
 def _passed(branch: Branch, question: Question) -> bool:
