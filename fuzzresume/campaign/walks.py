@@ -41,10 +41,10 @@ def search(
             for item in atlas.labels(at):
                 if item not in offered if first is None else spent and spent & _spends(item):
                     continue
-                if wanted(at, item) and not (first and atlas.given_up((at, item))):
-                    step = atlas.next_step(at, item)
-                    if step is not None:
-                        goals.append(((at, item), first or step))
+                # Asked first, of every label: the atlas keeps what is open as it was when it was asked.
+                step = atlas.next_step(at, item)
+                if step is not None and wanted(at, item) and not (first and atlas.given_up((at, item))):
+                    goals.append(((at, item), first or step))
                 new = [way for way in atlas.ways(at, item, foresee=foresee) if way[1] not in seen]
                 if not new:
                     continue
