@@ -71,13 +71,14 @@ class AutoGenLife:
         return self._do(self._inspect())
 
     def close(self) -> None:
-        """Unwind what is under way, and close the loop."""
+        """Unwind what is under way, and close the loop; the thread in which a tool ran has ended then."""
         while tasks := asyncio.all_tasks(self._loop):
             for task in tasks:
                 task.cancel()
             with contextlib.suppress(SystemExit):
                 self._loop.run_until_complete(asyncio.wait(tasks))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 
     def _do(self, call: Coroutine[Any, Any, T]) -> T:
