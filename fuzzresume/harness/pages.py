@@ -13,12 +13,14 @@ from pathlib import Path
 HUGE = 2 << 20
 """The size of a huge page on all but a few machines; elsewhere the request is refused."""
 
+MAPS = Path("/proc/self/maps")
+
 _MADV_COLLAPSE = 25
 
 
 def enlarge() -> None:
-    """Ask for this process's own memory to be put into huge pages (Linux from 6.1; elsewhere nothing happens)."""
-    if sys.platform != "linux":
+    """Ask for this process's own memory to be put into huge pages (Linux from 6.1 with /proc; elsewhere nothing happens)."""
+    if sys.platform != "linux" or not MAPS.exists():
         return
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
@@ -29,7 +31,7 @@ def enlarge() -> None:
 
 def _anonymous() -> Iterator[tuple[int, int]]:
     """The private, writable memory behind no file, from the first whole huge page to the last."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    for line in MAPS.read_text().splitlines():
         addresses, rights, _, _, inode, *name = line.split()
         if rights == "rw-p" and inode == "0" and name in ([], ["[heap]"]):
             start, end = (int(address, 16) for address in addresses.split("-"))

@@ -1,6 +1,5 @@
 """Campaigns in process for tests: no confirmation, no files, no output."""
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -10,10 +9,6 @@ from fuzzresume.campaign.findings import diagnose
 from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.workload import Workload
 from fuzzresume.harness.target import parse_target
-
-MEMORY = Path("/dev/shm")
-PLACE = MEMORY if os.access(MEMORY, os.W_OK) else None
-"""Where runs are, as those of the command line: half of a run's time on a disk is waiting for it."""
 
 REFERENCE = Reference(Workload.linear())
 
@@ -30,7 +25,7 @@ def campaign(target, pinned, seed, runs, seconds=None, zygotes=None, reference=R
             events.append(event)
 
     target = parse_target(target, pinned) if isinstance(target, str) else target
-    with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         executor = Executor(reference, Path(folder), zygotes)
         report = Campaign(target, pinned, executor, seed, Budget(seconds, runs), [Listener()], **more).run()
     return report, events
@@ -39,7 +34,7 @@ def campaign(target, pinned, seed, runs, seconds=None, zygotes=None, reference=R
 def without_one(finding):
     """The commands of a finding without which it still shows: none, if its trace is 1-minimal."""
     spare = []
-    with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         executor = Executor(finding.reference, Path(folder))
         assert executor.execute(finding.target, finding.commands, profile=finding.profile).violation is not None
         for gone in range(len(finding.commands)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,4 +38,10 @@ def test_memory_goes_into_huge_pages_and_is_the_same() -> None:
 def test_where_there_is_no_such_request_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(pages, "_anonymous", lambda: pytest.fail("asked for the memory of another system"))
+    pages.enlarge()
+
+
+def test_without_proc_nothing_happens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(pages, "MAPS", tmp_path / "absent")
     pages.enlarge()
