@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.life import WITHIN, Faults, Plan, Run, Trajectory, cut, finish, plans, trajectories
 from fuzzresume.contract.mechanisms import survivors
-from fuzzresume.contract.state import Answers, Branch, Expect, Note, State, complete, next_question
+from fuzzresume.contract.state import Answers, Branch, Expect, Note, State, complete, distinct, next_question
 from fuzzresume.contract.workload import Token, Workload
 
 Recovery = tuple[Expect, Branch | None, Note | None]
@@ -48,7 +48,7 @@ class Lives:
             for plan in plans(self.workload, branch, faults, recovering=branch.status in ("crashed", "parked")):
                 for way in self._ways(state, command, faults, plan, answers):
                     ways.append((way, tuple(finish(self.workload, branch, way, question, faults))))
-            known = self._known[key] = _Known(tuple(ways), tuple([run for _, runs in ways for run in runs]))
+            known = self._known[key] = _Known(tuple(ways), _once([run for _, runs in ways for run in runs], faults))
         if command.crash is None:
             return known.finished
         died = self._died.get(key)
@@ -57,7 +57,7 @@ class Lives:
             for way, finished in known.ways:
                 runs += finished
                 runs += cut(self.workload, branch, way, question, faults)
-            died = self._died[key] = tuple(runs)
+            died = self._died[key] = _once(runs, faults)
         return died
 
     def recoveries(self, state: State, command: Command, faults: Faults, branch: Branch) -> tuple[Recovery, ...]:
@@ -123,3 +123,8 @@ class Lives:
                 )
             )
         return found
+
+
+def _once(runs: Iterable[Run], faults: Faults) -> tuple[Run, ...]:
+    """Several faults come to the same by many plans; without any there is one plan, and nothing comes twice."""
+    return distinct(runs) if faults else tuple(runs)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from fuzzresume.contract.commands import Command
-from fuzzresume.contract.faults import NONE
-from fuzzresume.contract.life import Faults, Plan
+from fuzzresume.contract.faults import FAULTS, NONE
+from fuzzresume.contract.life import WITHIN, Faults, Plan
 from fuzzresume.contract.lives import Lives
 from fuzzresume.contract.mechanisms import any_plan, from_any, ignored, leaked, mixed, survivors
 from fuzzresume.contract.races import raced
@@ -31,6 +31,29 @@ from fuzzresume.contract.state import (
 )
 from fuzzresume.contract.workload import Question, Token, Workload
 
+Branching = tuple[Expect, State | None, Note | None]
+"""What a fork may show, how it leaves the state (None: as it was), and by which legal choice."""
+
+_DELIVERING = WITHIN | {"ParkLost", "AnswerLost", "DoubleConsume", "StrayPoisons"}
+_GOING_ON = WITHIN | {"ParkLost", "AnswerLost", "RefuseRecovery"}
+
+HEEDED: dict[str, Faults] = {
+    "start": _GOING_ON | {"RestartMix"},
+    "resume": _DELIVERING,
+    "redeliver": _DELIVERING,
+    "stray": _DELIVERING,
+    "fork": WITHIN | {"ForkIgnore", "ForkLeak"},
+    "recover": _GOING_ON,
+    "retry": _GOING_ON,
+    "recover2": _GOING_ON | {"NondetRecovery"},
+    "restart": _GOING_ON | {"RestartMix"},
+    "race": frozenset(FAULTS),
+    "inspect": frozenset({"InspectActs", "Replay", "Misroute", "InvalidPersist", "LateRecord"}),
+    "reload": NONE,
+    "tamper": NONE,
+}
+"""The switches that the rule of each command asks for: the others change nothing in it, and share what is remembered."""
+
 
 class Reference:
     """The relation for one workload. `step` is memoised: campaigns visit the same few hundred states over and over."""
@@ -38,6 +61,7 @@ class Reference:
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self._memo: dict[State, dict[object, tuple[Transition, ...]]] = {}
+        self._branchings: dict[object, tuple[Branching, ...]] = {}
         self._lives = Lives(workload)
 
     def step(self, state: State, command: Command, faults: Faults = NONE) -> tuple[Transition, ...]:
@@ -46,6 +70,8 @@ class Reference:
         # Where a life dies is seen, not foretold, and an address only says what `branch` says.
         crash = command.crash is None
         racers = command.racers and (command.racers, command.unit, not command.turns)
+        if faults:
+            faults = faults & _heeded(state, command)
         key = (command.op, command.token, command.branch, crash, command.poison, command.kind, racers, faults)
         found = known.get(key)
         if found is None:
@@ -125,6 +151,16 @@ class Reference:
         yield Transition(Expect("refused", frontier=still), state, Note("fork", "refused"))
         if question not in trunk.asked:
             return
+        key = (trunk, state.tokens, state.stray, token, command.crash is None, command.poison, faults)
+        found = self._branchings.get(key)
+        if found is None:
+            found = self._branchings[key] = distinct(self._branching(state, command, faults, token))
+        for shows, after, note in found:
+            yield Transition(shows, state if after is None else after, note)
+
+    def _branching(self, state: State, command: Command, faults: Faults, token: Token) -> Iterator[Branching]:
+        """What a fork may do where its question was asked: it looks at the trunk, never at the branch that it replaces."""
+        question, trunk, still = token.question, state.trunk, frozenset(state.trunk.visible)
         before = self.workload.order[: self.workload.order.index(question.task)]
         earlier: Answers = tuple((q, t) for q, t in trunk.answers if q < question)
         cut_off = Branch(
@@ -139,24 +175,24 @@ class Reference:
         ways = [with_answer(earlier, question, token)]
         if "ForkIgnore" in faults:
             ways += ignored(state, earlier, token)
-            yield from self._status(state, command, trunk, state)
+            yield from ((way.expect, None, way.note) for way in self._status(state, command, trunk, state))
         for answers in ways:
             for shows, branch in self._lives.runs(state, command, faults, cut_off, answers, token):
                 if shows.kind == "crashed" and branch.visible == cut_off.visible:
                     # Nothing of the branch is durable: the store shows the trunk, and one effect may be in doubt.
-                    yield Transition(shows._replace(frontier=still), state)
+                    yield shows._replace(frontier=still), None, None
                 for latest in ("fork", "trunk", "moved"):
                     after = state._replace(
                         fork=branch, latest="trunk" if latest == "trunk" else "fork", moves=latest == "moved"
                     )
                     note = Note("latest", latest, binding=True)
-                    yield Transition(shows, after, note)
+                    yield shows, after, note
                     if shows.kind == "refused" or (shows.kind == "crashed" and latest == "trunk"):
                         # Nobody was told where the branch is: the store shows the trunk.
-                        yield Transition(shows._replace(frontier=still), after, note)
+                        yield shows._replace(frontier=still), after, note
                     if "ForkLeak" in faults:
                         for other in leaked(trunk, token, branch):
-                            yield Transition(shows, after._replace(trunk=other), note)
+                            yield shows, after._replace(trunk=other), note
 
     def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         return self._recovery(state, command, faults, state.branch(command.branch))
@@ -360,6 +396,18 @@ class Reference:
     ) -> Iterator[Transition]:
         for shows, left in self._lives.follow(state, command, faults, branch, plan, answers, token):
             yield Transition(shows, state.with_branch(command.branch, left))
+
+
+def _heeded(state: State, command: Command) -> Faults:
+    """The switches that can make a difference to this command in this state."""
+    heeded = HEEDED[command.op]
+    if state.tampered is not None:
+        heeded = heeded | {"TamperAccept"}
+    if command.op == "race":
+        return heeded
+    if command.poison is None:
+        heeded = heeded - ({"InvalidPersist"} if command.crash is not None else {"InvalidPersist", "LateRecord"})
+    return heeded
 
 
 def _moves(state: State, command: Command) -> bool:

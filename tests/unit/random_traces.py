@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fuzzresume.contract.commands import OPS, TAMPER_KINDS, Command, CrashPoint
 from fuzzresume.contract.faults import SEQUENTIAL
 from fuzzresume.contract.menu import Scope, Spent, command, menu, spend
 from fuzzresume.contract.monitor import Seen, Sight
 from fuzzresume.contract.reference import Reference
-from fuzzresume.contract.state import Expect, State
+from fuzzresume.contract.state import Expect, State, Transition
 from fuzzresume.contract.workload import Mark, Token, Workload
 from fuzzresume.formal.replay import Case
 
@@ -35,7 +36,30 @@ def random_cases(seed: int, number: int) -> list[Case]:
     return cases
 
 
+def random_steps(seed: int, number: int) -> list[tuple[Workload, State, Command]]:
+    """Reproducible states of every shape, reached under several faults at once, each with a command for it."""
+    rng = random.Random(seed)
+    references = [Reference(Workload.linear(len(s), dict(enumerate(s, 1)))) for s in SHAPES]
+    steps: list[tuple[Workload, State, Command]] = []
+    while len(steps) < number:
+        reference = rng.choice(references)
+        for state, sent, _ in _steps(rng, reference, frozenset(rng.sample(SEQUENTIAL, 4)), 8):
+            if sent.op not in ("recover2", "inspect", "reload", "tamper") and rng.random() < 0.3:
+                sent = replace(sent, poison=rng.choice(reference.workload.order))
+            if sent.op == "recover" and rng.random() < 0.2:
+                sent = replace(sent, op="retry")  # which the menu seldom offers
+            steps.append((reference.workload, state, sent))
+    return steps[:number]
+
+
 def _walk(rng: random.Random, reference: Reference, faults: frozenset[str], length: int) -> Iterator[Sight]:
+    for _, sent, chosen in _steps(rng, reference, faults, length):
+        yield sent, _seen(rng, chosen.expect)
+
+
+def _steps(
+    rng: random.Random, reference: Reference, faults: frozenset[str], length: int
+) -> Iterator[tuple[State, Command, Transition]]:
     state, spent = State(), Spent()
     for _ in range(length):
         sent = _anything(rng, reference, spent) if rng.random() < 0.1 else _sensible(rng, reference, state, spent)
@@ -43,7 +67,7 @@ def _walk(rng: random.Random, reference: Reference, faults: frozenset[str], leng
         if sent is None or not ways:
             return
         chosen = rng.choice(ways)
-        yield sent, _seen(rng, chosen.expect)
+        yield state, sent, chosen
         spent = spend(state, spent, sent, chosen.expect.kind)
         state = chosen.state
 
