@@ -153,9 +153,10 @@ def advance(
 
     A binding choice is made once: a world never leaves the choices it rests on.
     """
-    kind = None if seen is None else seen.expect.kind
+    shown = None if seen is None else seen.expect
+    kind = None if shown is None else shown.kind
     for before, past in worlds:
-        for transition in reference.step(before, command, faults):
+        for transition in reference.step(before, command, faults, shown):
             expect, state, note = transition
             if seen is not None and (expect.kind != kind or not admits(expect, seen)):
                 continue

@@ -8,6 +8,7 @@ monitor filters this list by what was observed, the generators ask it what is en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from fuzzresume.contract.commands import Command
 from fuzzresume.contract.faults import FAULTS, NONE
@@ -29,10 +30,10 @@ from fuzzresume.contract.state import (
     next_question,
     with_answer,
 )
-from fuzzresume.contract.workload import Question, Token, Workload
+from fuzzresume.contract.workload import Mark, Question, Token, Workload
 
-Branching = tuple[Expect, State | None, Note | None]
-"""What a fork may show, how it leaves the state (None: as it was), and by which legal choice."""
+Shown = tuple[str, tuple[Mark, ...]]
+"""The kind and the effects of what was seen."""
 
 _DELIVERING = WITHIN | {"ParkLost", "AnswerLost", "DoubleConsume", "StrayPoisons"}
 _GOING_ON = WITHIN | {"ParkLost", "AnswerLost", "RefuseRecovery"}
@@ -61,24 +62,42 @@ class Reference:
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self._memo: dict[State, dict[object, tuple[Transition, ...]]] = {}
-        self._branchings: dict[object, tuple[Branching, ...]] = {}
         self._lives = Lives(workload)
 
-    def step(self, state: State, command: Command, faults: Faults = NONE) -> tuple[Transition, ...]:
-        """Every legal transition, plus those that `faults` allow. Duplicates are removed, order is stable."""
+    def step(
+        self, state: State, command: Command, faults: Faults = NONE, seen: Expect | None = None
+    ) -> tuple[Transition, ...]:
+        """Every legal transition, plus those that `faults` allow. Duplicates are removed, order is stable.
+
+        With `seen`, what shows another kind or other effects may be left out: under several faults that is thousands.
+        """
+        shown = None
+        if faults:
+            faults = faults & _heeded(state, command)
+        if faults and seen is not None:
+            if command.op == "fork" and state.fork is not None:
+                return self._fork_again(state, command, faults, seen)
+            shown = (seen.kind, seen.effects)
         known = self._memo.setdefault(state, {})
         # Where a life dies is seen, not foretold, and an address only says what `branch` says.
         crash = command.crash is None
         racers = command.racers and (command.racers, command.unit, not command.turns)
-        if faults:
-            faults = faults & _heeded(state, command)
-        key = (command.op, command.token, command.branch, crash, command.poison, command.kind, racers, faults)
+        key = (command.op, command.token, command.branch, crash, command.poison, command.kind, racers, faults, shown)
         found = known.get(key)
         if found is None:
-            found = known[key] = distinct(self._step(state, command, faults))
+            ways = self._step(state, command, faults, shown)
+            if shown is not None:
+                ways = (way for way in ways if way.expect[:2] == shown)
+            found = known[key] = distinct(ways)
         return found
 
-    def _step(self, state: State, command: Command, faults: Faults) -> Iterable[Transition]:
+    def _fork_again(self, state: State, command: Command, faults: Faults, seen: Expect) -> tuple[Transition, ...]:
+        """A fork looks at the trunk alone, so it is found once for all branches that it may replace."""
+        found = self.step(state._replace(fork=None, latest="trunk", moves=False), command, faults, seen)
+        as_it_was = partial(State._replace, fork=state.fork, latest=state.latest, moves=state.moves)
+        return distinct([t if t.state.fork else t._replace(state=as_it_was(t.state)) for t in found])
+
+    def _step(self, state: State, command: Command, faults: Faults, shown: Shown | None = None) -> Iterable[Transition]:
         if state.over:
             return ()
         if state.tampered is not None:
@@ -87,6 +106,8 @@ class Reference:
         token = command.token
         new = token is not None and token not in state.tokens
         known = state._replace(tokens=add(state.tokens, token)) if new else state
+        if command.op == "fork":
+            return self._fork(known, command, faults, shown)
         return rule(known, command, faults)
 
     # The commands, in the order of the contract page.
@@ -144,23 +165,13 @@ class Reference:
         """Whether the branch asks this very question: it takes what comes for it, new or old."""
         return branch.status == "parked" and next_question(self.workload, branch) == question
 
-    def _fork(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
+    def _fork(self, state: State, command: Command, faults: Faults, shown: Shown | None) -> Iterator[Transition]:
         token = _token(command)
         question, trunk = token.question, state.trunk
         still = frozenset(trunk.visible)
         yield Transition(Expect("refused", frontier=still), state, Note("fork", "refused"))
         if question not in trunk.asked:
             return
-        key = (trunk, state.tokens, state.stray, token, command.crash is None, command.poison, faults)
-        found = self._branchings.get(key)
-        if found is None:
-            found = self._branchings[key] = distinct(self._branching(state, command, faults, token))
-        for shows, after, note in found:
-            yield Transition(shows, state if after is None else after, note)
-
-    def _branching(self, state: State, command: Command, faults: Faults, token: Token) -> Iterator[Branching]:
-        """What a fork may do where its question was asked: it looks at the trunk, never at the branch that it replaces."""
-        question, trunk, still = token.question, state.trunk, frozenset(state.trunk.visible)
         before = self.workload.order[: self.workload.order.index(question.task)]
         earlier: Answers = tuple((q, t) for q, t in trunk.answers if q < question)
         cut_off = Branch(
@@ -175,24 +186,26 @@ class Reference:
         ways = [with_answer(earlier, question, token)]
         if "ForkIgnore" in faults:
             ways += ignored(state, earlier, token)
-            yield from ((way.expect, None, way.note) for way in self._status(state, command, trunk, state))
+            yield from self._status(state, command, trunk, state)
         for answers in ways:
             for shows, branch in self._lives.runs(state, command, faults, cut_off, answers, token):
+                if shown is not None and shows[:2] != shown:
+                    continue
                 if shows.kind == "crashed" and branch.visible == cut_off.visible:
                     # Nothing of the branch is durable: the store shows the trunk, and one effect may be in doubt.
-                    yield shows._replace(frontier=still), None, None
+                    yield Transition(shows._replace(frontier=still), state)
                 for latest in ("fork", "trunk", "moved"):
                     after = state._replace(
                         fork=branch, latest="trunk" if latest == "trunk" else "fork", moves=latest == "moved"
                     )
                     note = Note("latest", latest, binding=True)
-                    yield shows, after, note
+                    yield Transition(shows, after, note)
                     if shows.kind == "refused" or (shows.kind == "crashed" and latest == "trunk"):
                         # Nobody was told where the branch is: the store shows the trunk.
-                        yield shows._replace(frontier=still), after, note
+                        yield Transition(shows._replace(frontier=still), after, note)
                     if "ForkLeak" in faults:
                         for other in leaked(trunk, token, branch):
-                            yield shows, after._replace(trunk=other), note
+                            yield Transition(shows, after._replace(trunk=other), note)
 
     def _recover(self, state: State, command: Command, faults: Faults) -> Iterator[Transition]:
         return self._recovery(state, command, faults, state.branch(command.branch))
