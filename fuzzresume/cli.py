@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import traceback
 from pathlib import Path
@@ -35,6 +34,7 @@ from fuzzresume.cli_corpus import opened
 from fuzzresume.cli_files import OUT, traces_of
 from fuzzresume.cli_outputs import Events, Html, Junit, Outputs, Sarif, Summary, known_files
 from fuzzresume.cli_run import options_of, workspace
+from fuzzresume.cli_signals import listen
 from fuzzresume.cli_stdout import Unread, let_go, prepare_streams
 from fuzzresume.contract.properties import PROPERTIES
 from fuzzresume.harness.target import available, parse_target
@@ -70,8 +70,7 @@ app.command()(cli_nightly.nightly)
 def main() -> None:
     """Entry point of the `fuzzresume` script."""
     prepare_streams()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt_once)
+    listen()
     try:
         app()
     except (BrokenPipeError, Unread):
@@ -82,13 +81,6 @@ def main() -> None:
         sys.exit(Exit.UNDETERMINED)
     finally:
         let_go()
-
-
-def interrupt_once(number: int, frame: object) -> None:
-    """The first signal ends what runs, with everything found so far; later ones must not cut the report short."""
-    for again in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(again, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _version(wanted: bool) -> None:
