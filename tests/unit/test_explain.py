@@ -4,10 +4,13 @@ from itertools import combinations
 
 from random_traces import random_cases
 
+from fuzzresume.contract.commands import Command, CrashPoint
 from fuzzresume.contract.explain import candidates, explain
 from fuzzresume.contract.faults import NONE, SEQUENTIAL
-from fuzzresume.contract.monitor import replay
+from fuzzresume.contract.monitor import NOTHING, Seen, replay
 from fuzzresume.contract.reference import Reference
+from fuzzresume.contract.state import Expect, State
+from fuzzresume.contract.workload import Mark, Question, Token, Workload
 
 CASES = [case for case in random_cases(seed=5, number=150) if not replay(Reference(case.workload), case.trace, NONE)]
 
@@ -39,3 +42,21 @@ def test_switches_are_left_out():
 
 def test_what_the_profile_has_is_no_candidate():
     assert "Replay" not in candidates(CASES[0].trace, frozenset({"Replay"}))
+
+
+def test_many_forks_beyond_a_large_profile_stay_small():
+    """Under nine switches a fork has thousands of transitions, in each of the many states that forks lead to."""
+    reference, first, second = Reference(Workload.linear()), Question(2, 1), Question(2, 2)
+    dies, kinds = CrashPoint("effect.after:2"), ("parked", "parked", "completed", "crashed", "crashed")
+    sent = [Command("start"), Command("resume", Token(first, 1)), Command("resume", Token(second, 2))]
+    sent += [Command("fork", Token(second, number), crash=dies) for number in (3, 4)]
+    trace, state = [], State()
+    for command, kind in zip(sent, kinds, strict=True):
+        ways = [way for way in reference.step(state, command) if way.expect.kind == kind]
+        expect, state, _ = max(ways, key=lambda way: len(way.expect.effects))
+        trace.append((command, Seen(expect, NOTHING)))
+    odd = Expect("completed", (Mark(3), Mark(2, ("odd",))))
+    profile = frozenset({"ForkIgnore", "ForkLeak", "Misroute", "StrayPoisons", "DoubleConsume", "LateRecord", "RestartMix"})
+    assert explain(reference, [*trace, (Command("fork", Token(second, 5)), Seen(odd, NOTHING))], profile) == ()
+    kept = sum(len(found) for known in reference._memo.values() for found in known.values())
+    assert kept < 10_000
