@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from fuzzresume.contract.commands import Command
-from fuzzresume.contract.faults import FAULTS, NONE
-from fuzzresume.contract.life import WITHIN, Faults, Plan
+from fuzzresume.contract.faults import NONE
+from fuzzresume.contract.heeded import heeded
+from fuzzresume.contract.life import Faults, Plan
 from fuzzresume.contract.lives import Lives
 from fuzzresume.contract.mechanisms import any_plan, from_any, ignored, leaked, mixed, survivors
 from fuzzresume.contract.races import raced
@@ -35,26 +36,6 @@ from fuzzresume.contract.workload import Mark, Question, Token, Workload
 Shown = tuple[str, tuple[Mark, ...]]
 """The kind and the effects of what was seen."""
 
-_DELIVERING = WITHIN | {"ParkLost", "AnswerLost", "DoubleConsume", "StrayPoisons"}
-_GOING_ON = WITHIN | {"ParkLost", "AnswerLost", "RefuseRecovery"}
-
-HEEDED: dict[str, Faults] = {
-    "start": _GOING_ON | {"RestartMix"},
-    "resume": _DELIVERING,
-    "redeliver": _DELIVERING,
-    "stray": _DELIVERING,
-    "fork": WITHIN | {"ForkIgnore", "ForkLeak"},
-    "recover": _GOING_ON,
-    "retry": _GOING_ON,
-    "recover2": _GOING_ON | {"NondetRecovery"},
-    "restart": _GOING_ON | {"RestartMix"},
-    "race": frozenset(FAULTS),
-    "inspect": frozenset({"InspectActs", "Replay", "Misroute", "InvalidPersist", "LateRecord"}),
-    "reload": NONE,
-    "tamper": NONE,
-}
-"""The switches that the rule of each command asks for: the others change nothing in it, and share what is remembered."""
-
 
 class Reference:
     """The relation for one workload. `step` is memoised: campaigns visit the same few hundred states over and over."""
@@ -73,7 +54,7 @@ class Reference:
         """
         shown = None
         if faults:
-            faults = faults & _heeded(state, command)
+            faults = faults & heeded(state, command)
         if faults and seen is not None:
             if command.op == "fork" and state.fork is not None:
                 return self._fork_again(state, command, faults, seen)
@@ -409,18 +390,6 @@ class Reference:
     ) -> Iterator[Transition]:
         for shows, left in self._lives.follow(state, command, faults, branch, plan, answers, token):
             yield Transition(shows, state.with_branch(command.branch, left))
-
-
-def _heeded(state: State, command: Command) -> Faults:
-    """The switches that can make a difference to this command in this state."""
-    heeded = HEEDED[command.op]
-    if state.tampered is not None:
-        heeded = heeded | {"TamperAccept"}
-    if command.op == "race":
-        return heeded
-    if command.poison is None:
-        heeded = heeded - ({"InvalidPersist"} if command.crash is not None else {"InvalidPersist", "LateRecord"})
-    return heeded
 
 
 def _moves(state: State, command: Command) -> bool:

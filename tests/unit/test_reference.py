@@ -8,7 +8,8 @@ from random_traces import random_steps
 
 from fuzzresume.contract.commands import OPS, CrashPoint
 from fuzzresume.contract.faults import FAULTS, NONE, SEQUENTIAL
-from fuzzresume.contract.reference import HEEDED, Reference
+from fuzzresume.contract.heeded import HEEDED
+from fuzzresume.contract.reference import Reference
 from fuzzresume.contract.state import distinct
 
 STEPS = random_steps(seed=11, number=2500)
