@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from fuzzresume.formal.toolchain import LARGE, LIVENESS, SMALL, Result, Running, Toolchain, side_by_side
+from fuzzresume.formal.toolchain import LARGE, LIVENESS, SMALL, Result, Running, Toolchain, outcome, side_by_side
 
 Row = dict[str, int]
 
@@ -76,7 +76,8 @@ def check_all(chosen: Sequence[str], toolchain: Toolchain) -> Generator[Checked,
     """
     known = figures()
     with side_by_side(os.cpu_count() or 1) as (pool, running):
-        yield from pool.map(lambda name: check(name, known[name], toolchain, running), chosen)
+        ahead = [pool.submit(check, name, known[name], toolchain, running) for name in chosen]
+        yield from map(outcome, ahead)
 
 
 def _measured(stated: Figures, result: Result) -> Figures:

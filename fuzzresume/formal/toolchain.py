@@ -14,13 +14,16 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
 from fuzzresume.formal.values import Value, printed
+
+T = TypeVar("T")
 
 JAR_VARIABLE = "FUZZRESUME_TLA2TOOLS"
 JAVA_VARIABLE = "FUZZRESUME_JAVA"
@@ -103,7 +106,7 @@ class Running:
 
 @contextmanager
 def side_by_side(threads: int) -> Iterator[tuple[ThreadPoolExecutor, Running]]:
-    """Threads for `Toolchain.run_among`. Whatever ends the block early ends their processes."""
+    """Threads for `Toolchain.run`, awaited by `outcome`. Whatever ends the block early ends their processes."""
     running = Running()
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -112,6 +115,14 @@ def side_by_side(threads: int) -> Iterator[tuple[ThreadPoolExecutor, Running]]:
             pool.shutdown(wait=False, cancel_futures=True)
             running.stop()
             raise
+
+
+def outcome(future: Future[T]) -> T:
+    """What a thread of `side_by_side` returns or raises. Waits a second at a time: a signal that comes in the moment before
+    the main thread blocks is seen only when it wakes."""
+    while not wait([future], timeout=1).done:
+        pass
+    return future.result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +159,7 @@ class Toolchain:
         """
         if running is None:
             with side_by_side(1) as (pool, alone):
-                return pool.submit(self.run, module, config, extra=extra, flags=flags, running=alone).result()
+                return outcome(pool.submit(self.run, module, config, extra=extra, flags=flags, running=alone))
         files = {f"{name}.tla": text for name, text in {**modules(), **(extra or {})}.items()}
         with _workplace({**files, "run.cfg": config}) as place:
             command = [

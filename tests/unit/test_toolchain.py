@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -40,3 +41,26 @@ def test_nothing_starts_after_a_stop(tmp_path):
     with pytest.raises(TlcError):
         running.output(["touch", "ran"], tmp_path)
     assert not (tmp_path / "ran").exists()
+
+
+LATE = """
+import signal, threading
+from fuzzresume.formal.toolchain import outcome, side_by_side
+
+ended = threading.Event()
+with side_by_side(2) as (pool, _):
+    future = pool.submit(ended.wait)
+    # What another thread takes does not wake the main one, and neither does what comes in the moment before it blocks.
+    pool.submit(signal.raise_signal, signal.SIGINT)
+    try:
+        outcome(future)
+    except KeyboardInterrupt:
+        print("interrupted")
+    finally:
+        ended.set()
+"""
+
+
+def test_a_signal_that_does_not_wake_the_main_thread_interrupts_it():
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
