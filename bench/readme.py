@@ -11,11 +11,11 @@ from bench.results import Row, number, rows_of
 from bench.timing import MACHINE
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
-SLOWER = RESULTS.with_name("slower.json")
-"""(c) and (e) on a slow machine."""
+FASTER = RESULTS.with_name("faster.json")
+"""(c) to (f) of an earlier version on a faster machine."""
 
 README = Path(__file__).parents[1] / "README.md"
-MARKS = {RESULTS: ("<!-- figures -->\n", "<!-- /figures -->\n"), SLOWER: ("<!-- slower -->\n", "<!-- /slower -->\n")}
+MARKS = {RESULTS: ("<!-- figures -->\n", "<!-- /figures -->\n"), FASTER: ("<!-- faster -->\n", "<!-- /faster -->\n")}
 """Between which lines of README.md the figures of a file stand."""
 
 MUTANTS = ("runs to find", "executions to shrink", f"findings in {ON} runs, the most of any seed")
