@@ -42,10 +42,8 @@ def test_what_is_remembered_is_what_is_found_anew():
 
 
 def test_forks_of_one_trunk_are_one_only_where_all_that_they_look_at_is():
-    faults, crash = (
-        frozenset({"ForkIgnore", "ForkLeak", "Misroute", "LateRecord", "InvalidPersist"}),
-        CrashPoint("effect.before:1"),
-    )
+    faults = frozenset({"ForkIgnore", "ForkLeak", "Misroute", "LateRecord", "InvalidPersist"})
+    crash = CrashPoint("effect.before:1")
     forks = [step for step in STEPS if step[2].op == "fork" and step[2].token.question in step[1].trunk.asked]
     for workload, state, command in forks[:12]:
         reference, gate = Reference(workload), command.token.question.task
