@@ -116,23 +116,14 @@ def check(sides: Sides) -> None:
 
 def benchmark(quick: bool) -> list[Row]:
     """The rows of (d)."""
-    repetitions, rounds = (1, 1) if quick else (15, 5)
+    repetitions = 1 if quick else 75  # many short turns: what disturbs the machine for a second then meets all sides
     with place() as folder:
         sides = Sides(folder)
         check(sides)
-
-        def many(side: Callable[[], object]) -> Callable[[], object]:
-            return lambda: [side() for _ in range(rounds)]
-
         times = alternate(
-            {
-                "ours": many(sides.fuzzresume),
-                "bare": many(sides.bare),
-                "pool": many(lambda: sides.bare(threads=True)),
-            },
-            repetitions,
+            {"ours": sides.fuzzresume, "bare": sides.bare, "pool": lambda: sides.bare(threads=True)}, repetitions
         )
-    commands = rounds * sum(map(len, TRACES))
+    commands = sum(map(len, TRACES))
     each = {name: 1000 * median(found) / commands for name, found in times.items()}
 
     def ratio(against: str) -> float:
