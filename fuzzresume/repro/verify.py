@@ -66,6 +66,7 @@ def verify(script: Path) -> Verified:
         return Verified("unverified", str(error))
     with tempfile.TemporaryDirectory() as folder:
         outside = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        outside["TMPDIR"] = folder  # goes with the folder: CrewAI leaves its lock files there
         command = [str(found.python), "-I", str(script.absolute())]
         return judged(*_run(command, folder, outside))
 

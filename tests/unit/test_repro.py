@@ -406,6 +406,13 @@ def test_a_script_that_a_signal_ends_is_unverified(bare):
     assert verify(bare).words == "unverified: exit code 137: reproduces: x"
 
 
+def test_nothing_of_a_script_stays_in_the_folder_for_temporary_files(bare, tmp_path):
+    left = tmp_path / "left"
+    saying = f"import pathlib, tempfile\nname = tempfile.mkstemp()[1]\npathlib.Path({str(left)!r}).write_text(name)\n"
+    bare.write_text(saying + "print('no longer reproduces: x')\n")
+    assert verify(bare).word == "no longer reproduces" and not Path(left.read_text()).exists()
+
+
 def test_nothing_of_a_script_outlives_a_verification_that_is_killed(bare):
     """The script's child holds a pipe open for writing; its other end is read to the end once the child is gone."""
     alive = bare.with_name("alive")
