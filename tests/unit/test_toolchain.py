@@ -47,12 +47,18 @@ LATE = """
 import signal, threading
 from fuzzresume.formal.toolchain import outcome, side_by_side
 
-ended = threading.Event()
+awaited, ended = threading.Event(), threading.Event()
+
+def interrupt():
+    awaited.wait()
+    signal.raise_signal(signal.SIGINT)
+
 with side_by_side(2) as (pool, _):
     future = pool.submit(ended.wait)
     # What another thread takes does not wake the main one, and neither does what comes in the moment before it blocks.
-    pool.submit(signal.raise_signal, signal.SIGINT)
+    pool.submit(interrupt)
     try:
+        awaited.set()
         outcome(future)
     except KeyboardInterrupt:
         print("interrupted")
